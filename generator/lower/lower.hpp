@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: MIT
+// IR -> text -> object -> code object, and code object -> instructions. LLVM lives behind this
+// header only. Everything here is in process, thread-safe and touches no file.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "generator/ir/kernel.hpp"
+
+namespace wavejit::lower {
+
+/// The complete `.s`: target directive, code, kernel descriptor directives, metadata. A stock
+/// llvm-mc assembles it to the same .text as assemble(). Needs assigned registers.
+std::string print_assembly(const ir::Kernel& kernel);
+
+/// Assembles text to a relocatable object. Errors carry "line:column: message" of LLVM.
+Result<std::vector<std::uint8_t>> assemble(std::string_view text, const target::Target& target);
+
+/// Relocatable object -> loadable shared object (ET_DYN, EM_AMDGPU, OSABI 64).
+Result<std::vector<std::uint8_t>> link(std::span<const std::uint8_t> object);
+
+struct ArgMetadata {
+  std::string name;
+  std::uint32_t offset = 0, size = 0;
+  std::string value_kind;      ///< "global_buffer", "by_value", "hidden_…"
+  std::string access;          ///< "read_only", "write_only", "read_write" or empty
+};
+
+/// The 64-byte kernel descriptor, decoded (hardware.md §9.1).
+struct KernelDescriptor {
+  std::uint32_t group_segment_fixed_size = 0;
+  std::uint32_t private_segment_fixed_size = 0;
+  std::uint32_t kernarg_size = 0;
+  std::int64_t entry_byte_offset = 0;
+  std::uint32_t rsrc1 = 0, rsrc2 = 0, rsrc3 = 0;
+  std::uint16_t properties = 0, preload = 0;
+};
+
+struct DecodedInstruction {
+  isa::Instruction inst;
+  std::uint64_t address = 0;   ///< virtual address in the code object
+  std::uint32_t size = 0;      ///< bytes
+  std::string text;            ///< LLVM's disassembly
+};
+
+/// One kernel of a code object. Branch label operands hold the index of the target instruction.
+struct DecodedKernel {
+  std::string name;
+  KernelDescriptor descriptor;
+  std::uint64_t descriptor_address = 0;
+  std::vector<ArgMetadata> args;
+  std::uint32_t max_flat_workgroup_size = 0;
+  std::uint32_t vgpr_count = 0, sgpr_count = 0, agpr_count = 0, wavefront_size = 0;
+  std::uint32_t group_segment_size = 0, private_segment_size = 0, kernarg_segment_size = 0;
+  std::vector<DecodedInstruction> instructions;
+};
+
+struct CodeObject {
+  const target::Target* target = nullptr;
+  std::string isa_name;        ///< "amdgcn-amd-amdhsa--gfx1151" from metadata or e_flags
+  std::vector<DecodedKernel> kernels;
+};
+
+/// Reads ELF, metadata note, descriptors and text. Never trusts a length; errors name the part.
+Result<CodeObject> decode(std::span<const std::uint8_t> elf);
+
+/// "22.1.8": the LLVM that this build links.
+std::string llvm_version();
+
+}  // namespace wavejit::lower

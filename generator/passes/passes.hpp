@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: MIT
+// The pass list. Each pass is one file and turns IR into IR; ir::verify holds before and after.
+// Order: scalar_offsets, pipeline, lower_loops, schedule, assign_registers, insert_waits,
+// resolve_hazards, form_clauses, insert_delay_alu.
+#pragma once
+
+#include <functional>
+#include <string_view>
+
+#include "generator/ir/kernel.hpp"
+
+namespace wavejit::passes {
+
+/// Technique 5. VGPR inductions that only feed the address of buffer loads with a uniform step
+/// become loop-invariant VGPRs plus an SGPR induction in soffset; equal SGPR inductions merge.
+Result<void> scalar_offsets(ir::Kernel& kernel);
+
+struct PipelineOptions {
+  unsigned depth = 1;   ///< iterations that stage 0 runs ahead of stage 1: 0, 1 or 2
+  unsigned unroll = 1;  ///< copies of the body in the steady loop; depth 2 needs a multiple of 2
+};
+
+/// Technique 2. Rotates every counted loop by its stage marks: prologue peeled in front, the steady
+/// loop, epilogue peeled behind, so that no load is issued for an iteration that does not exist.
+/// Registers that live across more than one rotation get further copies.
+Result<void> pipeline(ir::Kernel& kernel, const PipelineOptions& options);
+
+/// Writes induction updates, the compare and the branch of every counted loop.
+Result<void> lower_loops(ir::Kernel& kernel);
+
+/// List scheduling inside each block: loads early, dequantisation in the shadow of matrix
+/// instructions, register pressure held under the kernel's budget.
+Result<void> schedule(ir::Kernel& kernel);
+
+struct RegisterOptions {
+  bool bank_aware = true;  ///< technique 4; off = first fit without bank wishes
+};
+
+/// Technique 4. Virtual tuples to physical registers within the budgets; never spills:
+/// out_of_registers with needed and allowed counts.
+Result<void> assign_registers(ir::Kernel& kernel, const RegisterOptions& options);
+
+/// The weakest waits that are right, per counter, from def-use over the control flow graph.
+Result<void> insert_waits(ir::Kernel& kernel);
+
+/// Instructions that the target's hazard table asks for.
+Result<void> resolve_hazards(ir::Kernel& kernel);
+
+/// s_clause before runs of loads of one type.
+Result<void> form_clauses(ir::Kernel& kernel);
+
+/// s_delay_alu for dependent VALU, transcendental and SALU results.
+Result<void> insert_delay_alu(ir::Kernel& kernel);
+
+struct Options {
+  bool scalar_offsets = true;
+  PipelineOptions pipeline;
+  bool bank_aware = true;
+  bool schedule = true;
+  bool delay_alu = true;
+  bool clauses = true;
+};
+
+/// Called after each pass with its name.
+using Observer = std::function<void(std::string_view pass, const ir::Kernel&)>;
+
+/// Runs the whole list, verifying after each pass.
+Result<void> run(ir::Kernel& kernel, const Options& options, const Observer& observer = {});
+
+}  // namespace wavejit::passes

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: MIT
+// One table per GPU architecture. Whatever differs between GPUs is data here; code asks the table
+// and never compares an architecture's name. Sources of the numbers are in target.cpp.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+namespace wavejit::target {
+
+/// Instruction-set generation: decides spelling, encodings, wait counters and barrier form.
+enum class Generation : std::uint8_t { gfx9, gfx11, gfx12 };
+
+/// How v_dot2_bf16_bf16 rounds its result to bf16.
+enum class Dot2Bf16Rounding : std::uint8_t { absent, toward_zero, nearest_even };
+
+/// Whether SGPR offset (soffset) takes part in a raw buffer's bounds check.
+/// Sources disagree for RDNA (hardware.md §6), so kernels must be right under both.
+enum class SoffsetInBounds : std::uint8_t { excluded, included, disputed };
+
+/// What happens to a wide raw buffer access that straddles num_records.
+enum class StraddleRule : std::uint8_t { whole_access, per_dword };
+
+struct WaitCounterLimits {
+  std::uint8_t vmcnt;    ///< vector loads (and stores where vscnt is 0)
+  std::uint8_t vscnt;    ///< vector stores; 0 = stores count in vmcnt
+  std::uint8_t lgkmcnt;  ///< LDS, scalar loads, messages; on gfx12 this is dscnt
+  std::uint8_t kmcnt;    ///< gfx12 scalar loads; 0 = they count in lgkmcnt
+  std::uint8_t expcnt;
+};
+
+/// Software-visible hazards (hardware.md §5). A flag says that the pattern needs a fix.
+struct Hazards {
+  bool wmma_d_to_ab;           ///< WMMA D read as the next WMMA's A/B: one VALU between
+  bool trans_use;              ///< transcendental result used by VALU too early: va_vdst(0)
+  bool valu_read_sgpr;         ///< gfx12 VALUReadSGPR
+  bool vcmpx_permlane;         ///< v_cmpx then v_permlane16
+  bool gfx9_wait_states;       ///< the s_nop table of gfx940/950
+  bool nop_before_dealloc;     ///< s_nop 0 before s_sendmsg dealloc_vgprs
+  bool user_sgpr_init16;       ///< wave32: user plus system SGPRs initialised must reach 16
+};
+
+/// A matrix instruction of 16x16 or 32x32 shape with f32 accumulators.
+struct MatrixShape {
+  std::uint8_t m, n, k;            ///< D is m x n, reduction over k
+  std::uint8_t a_dwords, b_dwords, c_dwords;
+  std::uint8_t cycles;             ///< clocks that it holds its SIMD's matrix pipe
+  bool replicated_halves;          ///< lanes 16..31 must copy lanes 0..15 in A and B
+};
+
+/// Cycle costs that the model starts from (hardware.md §8, §10).
+struct Timing {
+  std::uint16_t valu_dependent;    ///< issue to dependent issue, clocks
+  std::uint16_t valu_issue;        ///< clocks of the VALU pipe per instruction
+  std::uint16_t trans_issue;
+  std::uint16_t salu_dependent;
+  std::uint16_t lds_latency;       ///< ds_load issue to data
+  std::uint16_t lds_bytes_per_clock;  ///< per CU
+  std::uint16_t vmem_l0_latency, vmem_l2_latency, vmem_mall_latency, vmem_dram_latency;
+  std::uint16_t barrier;           ///< last arrival to resume
+  std::uint16_t taken_branch;
+};
+
+struct Target {
+  std::string_view name;        ///< "gfx1151"
+  std::string_view marketing;   ///< one example product
+  Generation generation;
+  std::uint8_t wave_size;
+  std::uint16_t compute_units;
+  std::uint8_t simds_per_wgp;   ///< SIMDs that one workgroup can be spread over
+  std::uint8_t max_waves_per_simd;
+  std::uint16_t vgprs_per_simd;        ///< registers per lane and SIMD
+  std::uint16_t vgpr_alloc_granule;    ///< hardware allocation granule
+  std::uint16_t vgpr_encode_granule;   ///< granule in COMPUTE_PGM_RSRC1
+  std::uint16_t addressable_vgprs;
+  std::uint16_t addressable_sgprs;     ///< without VCC
+  std::uint8_t vgpr_banks;             ///< 0 = no published bank rule
+  std::uint8_t vgpr_tuple_align;       ///< alignment of tuples of 64 bits and more
+  std::uint32_t lds_per_wgp;           ///< bytes that share one WGP (or CU on CDNA)
+  std::uint32_t lds_per_workgroup;     ///< most one workgroup may ask for
+  std::uint16_t lds_granule;
+  std::uint8_t lds_banks;
+  std::uint16_t max_workgroup_size;
+  WaitCounterLimits waits;
+  Hazards hazards;
+  std::uint32_t buffer_word3;          ///< raw descriptor: type, format, OOB_SELECT
+  SoffsetInBounds soffset_in_bounds;
+  StraddleRule straddle;
+  std::uint32_t buffer_imm_max;        ///< largest immediate offset of a buffer access
+  Dot2Bf16Rounding dot2_bf16;
+  bool has_v_dot2_f32_bf16;
+  bool has_cvt_pk_bf16_f32;
+  bool has_delay_alu;
+  bool has_clause;
+  bool has_vopd;
+  bool has_agprs;
+  bool workgroup_ids_in_ttmp;          ///< gfx12
+  std::uint8_t max_user_sgprs;
+  std::uint16_t elf_flags;             ///< EF_AMDGPU_MACH with features
+  MatrixShape wmma16;                  ///< the f16/bf16 shape that GEMM families use
+  Timing timing;
+};
+
+/// All tables, in the order of their names.
+std::span<const Target> all();
+
+/// nullptr when there is no table. Feature suffixes ("gfx942:sramecc+") are cut off first.
+const Target* find(std::string_view name);
+
+/// Waves per SIMD that `vgprs` registers per lane allow (before LDS): the granule rounds up,
+/// then floor(file / allocation), capped. gfx1151: 120 -> 12, 128 -> 10 (LLVM's own rule).
+unsigned waves_by_vgprs(const Target& target, unsigned vgprs);
+
+/// Largest VGPR count that still gives `waves` waves per SIMD; 0 if none does.
+unsigned vgpr_budget(const Target& target, unsigned waves);
+
+/// What limits a workgroup's residency.
+struct Occupancy {
+  unsigned waves_by_vgprs;     ///< per SIMD
+  unsigned workgroups;         ///< resident per WGP (CU on CDNA), whole workgroups
+  double waves_per_simd;       ///< workgroups * waves / SIMDs
+};
+
+/// Occupancy by registers, LDS bytes and whole workgroups of `waves_per_workgroup` waves.
+Occupancy occupancy(const Target& target, unsigned vgprs, unsigned lds_bytes,
+                    unsigned waves_per_workgroup);
+
+}  // namespace wavejit::target
