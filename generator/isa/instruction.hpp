@@ -80,7 +80,8 @@ void for_each_def(const Instruction& inst, F&& f) {
     if (inst.dst[i].is_reg() && !(inst.dst[i].is_physical(RegClass::sgpr, sreg::null))) f(inst.dst[i]);
 }
 
-/// True when the old value of dst[0] is an input: tied opcodes, half writes, DPP with masks.
+/// True when the old value of dst[0] is an input: tied opcodes, half writes, DPP with masks; not when
+/// the destination is marked `undef`.
 bool reads_destination(const Instruction& inst);
 
 /// Calls f(const Operand&) for every register operand that is read (named ones, plus a

@@ -42,6 +42,7 @@ struct Operand {
   Kind kind = Kind::none;
   RegClass cls = RegClass::sgpr;
   bool is_virtual = false;
+  bool undef = false;  ///< destination of a half write whose other half holds nothing yet: not a read
   bool neg = false;  ///< VOP3 source modifier
   bool abs = false;
   Half half = Half::whole;

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: MIT
+#include <catch2/catch.hpp>
+#include <thread>
+
+#include "tests/generator/lower/text_kernel.hpp"
+
+namespace wavejit {
+namespace {
+
+std::string error_of(const std::string& text) {
+  const auto object = lower::assemble(text, test::table("gfx1151"));
+  REQUIRE_FALSE(object);
+  CHECK(object.error().code == ErrorCode::assembler);
+  return object.error().message;
+}
+
+TEST_CASE("a mistake is reported with its line and column", "[lower]") {
+  // Column 12 is where the operand that the instruction cannot take starts; LLVM points at it.
+  CHECK(error_of("s_nop 0\nv_mov_b32 v0, v1\ns_mov_b32 v0, s1\n").starts_with("3:11: "));
+  CHECK(error_of("v_mov_b32 v0, v1\n  v_no_such_thing v0\n").starts_with("2:3: "));
+  CHECK(error_of("s_branch .Lnowhere\n").find(".Lnowhere") != std::string::npos);
+}
+
+TEST_CASE("every mistake of a file is reported, one a line", "[lower]") {
+  const std::string message = error_of("v_bad v0\ns_nop 0\ns_bad s0\n");
+  CHECK(message.starts_with("1:1: "));
+  CHECK(message.find("\n3:1: ") != std::string::npos);
+}
+
+TEST_CASE("an instruction of another GPU is refused", "[lower]") {
+  CHECK(error_of("ds_read_b128 v[0:3], v4 gds offset0:1\n").starts_with("1:"));
+  CHECK(error_of("v_mfma_f32_32x32x8_bf16_1k a[0:15], v[0:1], v[2:3], a[0:15]\n").starts_with("1:1: "));
+}
+
+TEST_CASE("assembly text cannot read files", "[lower]") {
+  // Both files exist on any machine that runs these tests.
+  CHECK(error_of(".incbin \"/etc/passwd\"\n").starts_with("1:9: "));
+  CHECK(error_of(".include \"/etc/passwd\"\n").starts_with("1:10: "));
+}
+
+TEST_CASE("the same text gives the same bytes, also from many threads", "[lower]") {
+  const target::Target& target = test::table("gfx1151");
+  std::string body;
+  for (int i = 0; i < 200; ++i) body += "\tv_add_f32 v1, v2, v" + std::to_string(i) + "\n";
+  const std::string text = test::kernel_text("k", body + "\ts_endpgm\n", target);
+  const auto expected = lower::assemble(text, target);
+  REQUIRE(expected);
+  std::vector<Result<std::vector<std::uint8_t>>> results(8);
+  std::vector<std::thread> threads;
+  for (auto& result : results) {
+    threads.emplace_back([&] {
+      for (int i = 0; i < 5; ++i) result = lower::assemble(text, target);
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  for (const auto& result : results) {
+    REQUIRE(result);
+    CHECK(*result == *expected);
+  }
+}
+
+TEST_CASE("a GPU that LLVM does not know is an error", "[lower]") {
+  const auto object = lower::assemble("s_nop 0\n", test::bare_table("gfx9999", target::Generation::gfx11, 32));
+  REQUIRE_FALSE(object);
+  CHECK(object.error().code == ErrorCode::unknown_target);
+}
+
+}  // namespace
+}  // namespace wavejit

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: MIT
+// Our linker against LLVM's: the same object through ld.lld-22 must give the same code, the same
+// symbols and descriptors that say the same; llvm-readelf-22 must read ours without complaint.
+#include <algorithm>
+#include <catch2/catch.hpp>
+
+#include "generator/lower/elf.hpp"
+#include "tests/generator/lower/stock_tools.hpp"
+#include "tests/generator/lower/text_kernel.hpp"
+
+namespace wavejit {
+namespace {
+
+namespace elf = lower::elf;
+
+std::string two_kernels(const target::Target& target) {
+  return test::file_header(target) + test::kernel_code("first", "\tv_mov_b32 v0, v1\n\ts_endpgm\n") +
+         test::kernel_code("second", "\tv_add_f32 v0, v1, v2\n\ts_nop 1\n\ts_endpgm\n") +
+         test::kernel_metadata({"first", "second"}, target);
+}
+
+struct Export {
+  std::string name;
+  unsigned info, other;
+  std::uint64_t size;
+  std::string section;
+  auto operator<=>(const Export&) const = default;
+};
+
+std::vector<Export> exports(const elf::File& file, std::uint32_t table_type) {
+  const elf::Section* table = file.find(table_type);
+  REQUIRE(table != nullptr);
+  const auto symbols = elf::symbols(file, *table);
+  REQUIRE(symbols);
+  std::vector<Export> result;
+  for (const elf::Symbol& s : *symbols) {
+    REQUIRE(s.section < file.sections.size());
+    result.push_back({std::string(s.name), s.info, s.other, s.size, std::string(file.sections[s.section].name)});
+  }
+  std::ranges::sort(result);
+  return result;
+}
+
+std::vector<std::uint8_t> contents(const elf::File& file, std::string_view section) {
+  const elf::Section* s = file.find(section);
+  REQUIRE(s != nullptr);
+  return {s->contents.begin(), s->contents.end()};
+}
+
+std::vector<std::uint32_t> load_flags(const elf::File& file) {
+  std::vector<std::uint32_t> result;
+  for (const elf::Segment& s : file.segments)
+    if (s.type == elf::pt_load) result.push_back(s.flags);
+  return result;
+}
+
+std::string refusal(const std::string& text) {
+  const target::Target& target = test::table("gfx1151");
+  const auto object = lower::assemble(text, target);
+  REQUIRE(object);
+  const auto linked = lower::link(*object);
+  REQUIRE_FALSE(linked);
+  return linked.error().message;
+}
+
+TEST_CASE("our shared object says what lld's says", "[lower]") {
+  const target::Target& target = test::table("gfx1151");
+  const auto object = lower::assemble(two_kernels(target), target);
+  REQUIRE(object);
+  const auto ours = lower::link(*object);
+  REQUIRE(ours);
+  const auto theirs = test::run_tool("ld.lld-22", "-shared {in.o} -o {out}", {{"in.o", *object}});
+  if (!theirs) return;
+  const auto a = elf::parse(*ours);
+  const auto b = elf::parse(*theirs);
+  REQUIRE(a);
+  REQUIRE(b);
+  CHECK(a->type == b->type);
+  CHECK(a->flags == b->flags);
+  CHECK(a->abi_version == b->abi_version);
+  CHECK(contents(*a, ".text") == contents(*b, ".text"));
+  CHECK(contents(*a, ".note") == contents(*b, ".note"));
+  CHECK(exports(*a, elf::sht_dynsym) == exports(*b, elf::sht_dynsym));
+  CHECK(exports(*a, elf::sht_symtab) == exports(*b, elf::sht_symtab));
+  CHECK(load_flags(*a) == load_flags(*b));
+}
+
+TEST_CASE("descriptors and code come out of our object as out of lld's", "[lower]") {
+  const target::Target& target = test::table("gfx1151");
+  const auto object = lower::assemble(two_kernels(target), target);
+  REQUIRE(object);
+  const auto linked = lower::link(*object);
+  REQUIRE(linked);
+  const auto theirs = test::run_tool("ld.lld-22", "-shared {in.o} -o {out}", {{"in.o", *object}});
+  if (!theirs) return;
+  const auto a = lower::decode(*linked);
+  const auto b = lower::decode(*theirs);
+  REQUIRE(a);
+  REQUIRE(b);
+  REQUIRE(a->kernels.size() == 2);
+  REQUIRE(b->kernels.size() == 2);
+  for (std::size_t i = 0; i < 2; ++i) {
+    const lower::DecodedKernel& x = a->kernels[i];
+    const lower::DecodedKernel& y = b->kernels[i];
+    CHECK(x.name == y.name);
+    CHECK(x.descriptor.rsrc1 == y.descriptor.rsrc1);
+    CHECK(x.descriptor.rsrc2 == y.descriptor.rsrc2);
+    CHECK(x.descriptor.rsrc3 == y.descriptor.rsrc3);
+    CHECK(x.descriptor.properties == y.descriptor.properties);
+    REQUIRE(x.instructions.size() == y.instructions.size());
+    for (std::size_t n = 0; n < x.instructions.size(); ++n) CHECK(x.instructions[n].inst == y.instructions[n].inst);
+  }
+}
+
+TEST_CASE("llvm-readelf finds nothing to complain about", "[lower]") {
+  const target::Target& target = test::table("gfx1151");
+  const auto linked = test::build_object(two_kernels(target), target);
+  const auto said = test::run_tool("llvm-readelf-22", "--all --wide {k.hsaco}", {{"k.hsaco", linked}});
+  if (!said) return;
+  const std::string text(said->begin(), said->end());
+  CHECK(text.find("warning") == std::string::npos);
+  CHECK(text.find("error") == std::string::npos);
+  CHECK(text.find("second.kd") != std::string::npos);
+}
+
+TEST_CASE("linking twice gives the same bytes", "[lower]") {
+  const target::Target& target = test::table("gfx1100");
+  CHECK(test::build_object(two_kernels(target), target) == test::build_object(two_kernels(target), target));
+}
+
+TEST_CASE("the linker refuses by name what it does not handle", "[lower]") {
+  const target::Target& target = test::table("gfx1151");
+  const std::string code = test::kernel_code("k", "\ts_endpgm\n");
+  CHECK(refusal(code + "\t.data\nx:\n\t.long 1\n").find(".data") != std::string::npos);
+  CHECK(refusal("\t.text\n\ts_endpgm\n").find("descriptor") != std::string::npos);
+  CHECK(refusal(code + "\t.section .rodata\n\t.quad k\n").find("R_AMDGPU_ABS64") != std::string::npos);
+  CHECK(refusal(code + "\t.section .rodata\n\t.quad elsewhere-.\n").find("elsewhere") != std::string::npos);
+  const std::string call = test::kernel_code("k", "\ts_mov_b32 s0, other@rel32@lo\n\ts_endpgm\n");
+  CHECK(refusal(call + "\t.text\n\t.globl other\nother:\n\ts_endpgm\n").find(".text") != std::string::npos);
+  (void)target;
+}
+
+TEST_CASE("a truncated object is refused, never believed", "[lower]") {
+  const target::Target& target = test::table("gfx1151");
+  const auto object = lower::assemble(two_kernels(target), target);
+  REQUIRE(object);
+  for (std::size_t size = 0; size < object->size(); ++size) {
+    const auto linked = lower::link(std::span(*object).first(size));
+    CHECK_FALSE(linked);
+  }
+}
+
+}  // namespace
+}  // namespace wavejit
