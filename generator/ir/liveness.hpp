@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: MIT
+// Which halves of which registers hold a value that may still be read, at the borders of blocks and
+// after each instruction.
+//
+// Units. Every half of every dword that a kernel can name has a number: first the scalar registers
+// 0..131 and SCC, then physical VGPRs, physical AGPRs, then the dwords of the virtual tuples in
+// order of their ids; low half before high half.
+//
+// Loops. A counted loop reads and rewrites its inductions at the end of its body and goes back to
+// its start; the compare that lower_loops will write there destroys SCC.
+//
+// Partial EXEC. A vector write with some lanes off does not end the life of the old value. Such a
+// value is live only where a definition may have happened before: a temporary of a masked region
+// does not become live from the kernel's entry.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "generator/ir/cfg.hpp"
+#include "generator/ir/exec_mask.hpp"
+#include "generator/ir/kernel.hpp"
+#include "generator/ir/register_access.hpp"
+#include "generator/support/bitset.hpp"
+
+namespace wavejit::ir {
+
+class RegisterUnits {
+ public:
+  explicit RegisterUnits(const Kernel& kernel);
+
+  [[nodiscard]] std::size_t count() const { return count_; }
+  /// Low half of the operand's first dword; its other halves follow. The operand is a register.
+  [[nodiscard]] std::size_t first(const isa::Operand& reg) const;
+  [[nodiscard]] std::size_t first_of_vreg(std::uint32_t id) const { return vreg_first_[id]; }
+
+  /// Calls f(unit) for each half register that `access` touches.
+  template <class F>
+  void for_each(const RegisterAccess& access, F&& f) const {
+    std::size_t unit = first(access.reg);
+    for (unsigned d = 0; d < access.reg.width; ++d, unit += 2) {
+      if ((access.halves & low_half) != 0) f(unit);
+      if ((access.halves & high_half) != 0) f(unit + 1);
+    }
+  }
+
+ private:
+  std::vector<std::size_t> vreg_first_;
+  std::size_t count_ = 0;
+};
+
+/// Registers that hold a value before the first instruction: the kernel's entry operands.
+std::vector<isa::Operand> entry_operands(const Kernel& kernel);
+
+/// A write to a vector register keeps what the lanes that are off held.
+bool keeps_inactive_lanes(const isa::Instruction& inst, const isa::Operand& written, bool exec_full);
+
+struct Liveness {
+  std::vector<BitSet> live_in, live_out;  ///< per block
+};
+
+Liveness compute_liveness(const Kernel& kernel, const Cfg& cfg, const ExecMask& exec,
+                          const RegisterUnits& units);
+
+/// Per block, what may have been written on some path to its start.
+std::vector<BitSet> maybe_defined_in(const Kernel& kernel, const Cfg& cfg, const RegisterUnits& units);
+
+/// Per block, what has been written on every path to its start.
+std::vector<BitSet> always_defined_in(const Kernel& kernel, const Cfg& cfg, const RegisterUnits& units);
+
+/// Effect of a counted loop's end on what is defined: SCC is lost.
+void apply_loop_end(const Block& block, BitSet& defined, const RegisterUnits& units);
+
+}  // namespace wavejit::ir
