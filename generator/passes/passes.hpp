@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The pass list. Each pass is one file and turns IR into IR; ir::verify holds before and after.
 // Order: scalar_offsets, pipeline, lower_loops, schedule, assign_registers, insert_waits,
-// resolve_hazards, form_clauses, insert_delay_alu.
+// dealloc_vgprs, resolve_hazards, form_clauses, insert_delay_alu.
 #pragma once
 
 #include <functional>
@@ -30,18 +30,33 @@ Result<void> lower_loops(ir::Kernel& kernel);
 
 /// List scheduling inside each block: loads early, dequantisation in the shadow of matrix
 /// instructions, register pressure held under the kernel's budget.
-Result<void> schedule(ir::Kernel& kernel);
+/// `margin` VGPRs of the budget are left free for tuple alignment and bank wishes.
+Result<void> schedule(ir::Kernel& kernel, int margin = 4);
 
 struct RegisterOptions {
   bool bank_aware = true;  ///< technique 4; off = first fit without bank wishes
+  /// On failure search for the count that would do; off = report the number live at one point.
+  bool measure_need = true;
 };
 
 /// Technique 4. Virtual tuples to physical registers within the budgets; never spills:
 /// out_of_registers with needed and allowed counts.
 Result<void> assign_registers(ir::Kernel& kernel, const RegisterOptions& options);
 
-/// The weakest waits that are right, per counter, from def-use over the control flow graph.
-Result<void> insert_waits(ir::Kernel& kernel);
+struct WaitOptions {
+  /// Wait for every store to global memory before a barrier. Off: only for accesses whose
+  /// MemoryTag names a read_write argument, the ones that other waves of the workgroup may read.
+  bool publish_global = false;
+};
+
+/// The weakest waits that are right, per counter, from def-use over the control flow graph. Waits
+/// that the IR holds already count. LDS accesses are complete before each barrier. Errors:
+/// unsupported for flat_* instructions and for targets with split counters.
+Result<void> insert_waits(ir::Kernel& kernel, const WaitOptions& options = {});
+
+/// Gives the registers back before s_endpgm while stores are still in flight, where the number of
+/// VGPRs limits the waves of a SIMD. Needs the waits in place.
+Result<void> dealloc_vgprs(ir::Kernel& kernel);
 
 /// Instructions that the target's hazard table asks for.
 Result<void> resolve_hazards(ir::Kernel& kernel);
@@ -56,9 +71,12 @@ struct Options {
   bool scalar_offsets = true;
   PipelineOptions pipeline;
   bool bank_aware = true;
+  bool measure_register_need = true;
   bool schedule = true;
+  int schedule_margin = 4;  ///< VGPRs that scheduling leaves free
   bool delay_alu = true;
   bool clauses = true;
+  bool dealloc_vgprs = true;
 };
 
 /// Called after each pass with its name.

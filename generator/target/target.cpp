@@ -12,6 +12,7 @@ namespace {
 constexpr Timing rdna3_timing{.valu_dependent = 5,
                               .valu_issue = 1,
                               .trans_issue = 4,
+                              .trans_dependent = 10,
                               .salu_dependent = 2,
                               .lds_latency = 33,
                               .lds_bytes_per_clock = 128,
@@ -22,56 +23,64 @@ constexpr Timing rdna3_timing{.valu_dependent = 5,
                               .barrier = 14,
                               .taken_branch = 20};
 
-constexpr Target gfx11_base{.name = "",
-                            .marketing = "",
-                            .generation = Generation::gfx11,
-                            .wave_size = 32,
-                            .compute_units = 0,
-                            .simds_per_wgp = 4,
-                            .max_waves_per_simd = 16,
-                            .vgprs_per_simd = 1536,
-                            .vgpr_alloc_granule = 24,
-                            .vgpr_encode_granule = 8,
-                            .addressable_vgprs = 256,
-                            .addressable_sgprs = 106,
-                            .vgpr_banks = 4,
-                            .vgpr_tuple_align = 1,
-                            .lds_per_wgp = 131072,
-                            .lds_per_workgroup = 65536,
-                            .lds_granule = 1024,
-                            .lds_banks = 32,
-                            .max_workgroup_size = 1024,
-                            .waits = {.vmcnt = 63, .vscnt = 63, .lgkmcnt = 63, .kmcnt = 0, .expcnt = 7},
-                            .hazards = {.wmma_d_to_ab = true,
-                                        .trans_use = false,
-                                        .valu_read_sgpr = false,
-                                        .vcmpx_permlane = true,
-                                        .gfx9_wait_states = false,
-                                        .nop_before_dealloc = true,
-                                        .user_sgpr_init16 = false},
-                            .buffer_word3 = 0x31027000,
-                            .soffset_in_bounds = SoffsetInBounds::disputed,
-                            .straddle = StraddleRule::whole_access,
-                            .buffer_imm_max = 4095,
-                            .dot2_bf16 = Dot2Bf16Rounding::toward_zero,
-                            .has_v_dot2_f32_bf16 = true,
-                            .has_cvt_pk_bf16_f32 = false,
-                            .has_delay_alu = true,
-                            .has_clause = true,
-                            .has_vopd = true,
-                            .has_agprs = false,
-                            .workgroup_ids_in_ttmp = false,
-                            .max_user_sgprs = 16,
-                            .elf_flags = 0,
-                            .wmma16 = {.m = 16,
-                                       .n = 16,
-                                       .k = 16,
-                                       .a_dwords = 8,
-                                       .b_dwords = 8,
-                                       .c_dwords = 8,
-                                       .cycles = 32,
-                                       .replicated_halves = true},
-                            .timing = rdna3_timing};
+constexpr Target gfx11_base{
+    .name = "",
+    .marketing = "",
+    .generation = Generation::gfx11,
+    .wave_size = 32,
+    .compute_units = 0,
+    .simds_per_wgp = 4,
+    .max_waves_per_simd = 16,
+    .vgprs_per_simd = 1536,
+    .vgpr_alloc_granule = 24,
+    .vgpr_encode_granule = 8,
+    .addressable_vgprs = 256,
+    .addressable_sgprs = 106,
+    .vgpr_banks = 4,
+    .vgpr_tuple_align = 1,
+    .lds_per_wgp = 131072,
+    .lds_per_workgroup = 65536,
+    .lds_granule = 1024,
+    .lds_banks = 32,
+    .max_workgroup_size = 1024,
+    .waits = {.vmcnt = 63, .vscnt = 63, .lgkmcnt = 63, .kmcnt = 0, .expcnt = 7, .vmem_writes_in_order = true},
+    .hazards = {.wmma_d_to_ab = true,
+                .trans_use = false,
+                .valu_read_sgpr = false,
+                .vcmpx_permlane = true,
+                .gfx9_wait_states = false,
+                .nop_before_dealloc = true,
+                .user_sgpr_init16 = false},
+    .buffer_word3 = 0x31027000,
+    .soffset_in_bounds = SoffsetInBounds::disputed,
+    .straddle = StraddleRule::whole_access,
+    .buffer_imm_max = 4095,
+    .global_imm_min = -4096,
+    .global_imm_max = 4095,
+    .smem_imm_min = -(1 << 20),
+    .smem_imm_max = (1 << 20) - 1,
+    .valu_scalar_reads = 2,
+    .vop3_literal = true,
+    .dot2_bf16 = Dot2Bf16Rounding::toward_zero,
+    .has_v_dot2_f32_bf16 = true,
+    .has_cvt_pk_bf16_f32 = false,
+    .has_delay_alu = true,
+    .has_clause = true,
+    .has_dealloc_vgprs = true,
+    .has_vopd = true,
+    .has_agprs = false,
+    .workgroup_ids_in_ttmp = false,
+    .max_user_sgprs = 16,
+    .elf_flags = 0,
+    .wmma16 = {.m = 16,
+               .n = 16,
+               .k = 16,
+               .a_dwords = 8,
+               .b_dwords = 8,
+               .c_dwords = 8,
+               .cycles = 32,
+               .replicated_halves = true},
+    .timing = rdna3_timing};
 
 constexpr Target make_gfx1100() {
   Target t = gfx11_base;
@@ -95,9 +104,7 @@ constexpr Target make_gfx1151() {
 
 constexpr std::array<Target, 2> tables{make_gfx1100(), make_gfx1151()};
 
-unsigned round_up(unsigned value, unsigned granule) {
-  return (value + granule - 1) / granule * granule;
-}
+unsigned round_up(unsigned value, unsigned granule) { return (value + granule - 1) / granule * granule; }
 
 }  // namespace
 
@@ -116,13 +123,12 @@ unsigned waves_by_vgprs(const Target& target, unsigned vgprs) {
 
 unsigned vgpr_budget(const Target& target, unsigned waves) {
   if (waves == 0 || waves > target.max_waves_per_simd) return 0;
-  const unsigned share = target.vgprs_per_simd / waves / target.vgpr_alloc_granule *
-                         target.vgpr_alloc_granule;
+  const unsigned share =
+      target.vgprs_per_simd / waves / target.vgpr_alloc_granule * target.vgpr_alloc_granule;
   return std::min<unsigned>(share, target.addressable_vgprs);
 }
 
-Occupancy occupancy(const Target& target, unsigned vgprs, unsigned lds_bytes,
-                    unsigned waves_per_workgroup) {
+Occupancy occupancy(const Target& target, unsigned vgprs, unsigned lds_bytes, unsigned waves_per_workgroup) {
   Occupancy result{};
   result.waves_by_vgprs = waves_by_vgprs(target, vgprs);
   const unsigned slots = result.waves_by_vgprs * target.simds_per_wgp;
@@ -131,8 +137,7 @@ Occupancy occupancy(const Target& target, unsigned vgprs, unsigned lds_bytes,
     const unsigned allocation = round_up(lds_bytes, target.lds_granule);
     result.workgroups = std::min(result.workgroups, target.lds_per_wgp / allocation);
   }
-  result.waves_per_simd =
-      static_cast<double>(result.workgroups * waves_per_workgroup) / target.simds_per_wgp;
+  result.waves_per_simd = static_cast<double>(result.workgroups * waves_per_workgroup) / target.simds_per_wgp;
   return result;
 }
 

@@ -28,77 +28,85 @@ struct WaitCounterLimits {
   std::uint8_t lgkmcnt;  ///< LDS, scalar loads, messages; on gfx12 this is dscnt
   std::uint8_t kmcnt;    ///< gfx12 scalar loads; 0 = they count in lgkmcnt
   std::uint8_t expcnt;
+  /// Vector loads write their registers in issue order, so a second load to one needs no wait.
+  bool vmem_writes_in_order;
 };
 
 /// Software-visible hazards (hardware.md §5). A flag says that the pattern needs a fix.
 struct Hazards {
-  bool wmma_d_to_ab;           ///< WMMA D read as the next WMMA's A/B: one VALU between
-  bool trans_use;              ///< transcendental result used by VALU too early: va_vdst(0)
-  bool valu_read_sgpr;         ///< gfx12 VALUReadSGPR
-  bool vcmpx_permlane;         ///< v_cmpx then v_permlane16
-  bool gfx9_wait_states;       ///< the s_nop table of gfx940/950
-  bool nop_before_dealloc;     ///< s_nop 0 before s_sendmsg dealloc_vgprs
-  bool user_sgpr_init16;       ///< wave32: user plus system SGPRs initialised must reach 16
+  bool wmma_d_to_ab;        ///< WMMA D read as the next WMMA's A/B: one VALU between
+  bool trans_use;           ///< transcendental result used by VALU too early: va_vdst(0)
+  bool valu_read_sgpr;      ///< gfx12 VALUReadSGPR
+  bool vcmpx_permlane;      ///< v_cmpx then v_permlane16
+  bool gfx9_wait_states;    ///< the s_nop table of gfx940/950
+  bool nop_before_dealloc;  ///< s_nop 0 before s_sendmsg dealloc_vgprs
+  bool user_sgpr_init16;    ///< wave32: user plus system SGPRs initialised must reach 16
 };
 
 /// A matrix instruction of 16x16 or 32x32 shape with f32 accumulators.
 struct MatrixShape {
-  std::uint8_t m, n, k;            ///< D is m x n, reduction over k
+  std::uint8_t m, n, k;  ///< D is m x n, reduction over k
   std::uint8_t a_dwords, b_dwords, c_dwords;
-  std::uint8_t cycles;             ///< clocks that it holds its SIMD's matrix pipe
-  bool replicated_halves;          ///< lanes 16..31 must copy lanes 0..15 in A and B
+  std::uint8_t cycles;     ///< clocks that it holds its SIMD's matrix pipe
+  bool replicated_halves;  ///< lanes 16..31 must copy lanes 0..15 in A and B
 };
 
 /// Cycle costs that the model starts from (hardware.md §8, §10).
 struct Timing {
-  std::uint16_t valu_dependent;    ///< issue to dependent issue, clocks
-  std::uint16_t valu_issue;        ///< clocks of the VALU pipe per instruction
+  std::uint16_t valu_dependent;  ///< issue to dependent issue, clocks
+  std::uint16_t valu_issue;      ///< clocks of the VALU pipe per instruction
   std::uint16_t trans_issue;
+  std::uint16_t trans_dependent;  ///< transcendental issue to dependent issue
   std::uint16_t salu_dependent;
-  std::uint16_t lds_latency;       ///< ds_load issue to data
+  std::uint16_t lds_latency;          ///< ds_load issue to data
   std::uint16_t lds_bytes_per_clock;  ///< per CU
   std::uint16_t vmem_l0_latency, vmem_l2_latency, vmem_mall_latency, vmem_dram_latency;
-  std::uint16_t barrier;           ///< last arrival to resume
+  std::uint16_t barrier;  ///< last arrival to resume
   std::uint16_t taken_branch;
 };
 
 struct Target {
-  std::string_view name;        ///< "gfx1151"
-  std::string_view marketing;   ///< one example product
+  std::string_view name;       ///< "gfx1151"
+  std::string_view marketing;  ///< one example product
   Generation generation;
   std::uint8_t wave_size;
   std::uint16_t compute_units;
-  std::uint8_t simds_per_wgp;   ///< SIMDs that one workgroup can be spread over
+  std::uint8_t simds_per_wgp;  ///< SIMDs that one workgroup can be spread over
   std::uint8_t max_waves_per_simd;
-  std::uint16_t vgprs_per_simd;        ///< registers per lane and SIMD
-  std::uint16_t vgpr_alloc_granule;    ///< hardware allocation granule
-  std::uint16_t vgpr_encode_granule;   ///< granule in COMPUTE_PGM_RSRC1
+  std::uint16_t vgprs_per_simd;       ///< registers per lane and SIMD
+  std::uint16_t vgpr_alloc_granule;   ///< hardware allocation granule
+  std::uint16_t vgpr_encode_granule;  ///< granule in COMPUTE_PGM_RSRC1
   std::uint16_t addressable_vgprs;
-  std::uint16_t addressable_sgprs;     ///< without VCC
-  std::uint8_t vgpr_banks;             ///< 0 = no published bank rule
-  std::uint8_t vgpr_tuple_align;       ///< alignment of tuples of 64 bits and more
-  std::uint32_t lds_per_wgp;           ///< bytes that share one WGP (or CU on CDNA)
-  std::uint32_t lds_per_workgroup;     ///< most one workgroup may ask for
+  std::uint16_t addressable_sgprs;  ///< without VCC
+  std::uint8_t vgpr_banks;          ///< 0 = no published bank rule
+  std::uint8_t vgpr_tuple_align;    ///< alignment of tuples of 64 bits and more
+  std::uint32_t lds_per_wgp;        ///< bytes that share one WGP (or CU on CDNA)
+  std::uint32_t lds_per_workgroup;  ///< most one workgroup may ask for
   std::uint16_t lds_granule;
   std::uint8_t lds_banks;
   std::uint16_t max_workgroup_size;
   WaitCounterLimits waits;
   Hazards hazards;
-  std::uint32_t buffer_word3;          ///< raw descriptor: type, format, OOB_SELECT
+  std::uint32_t buffer_word3;  ///< raw descriptor: type, format, OOB_SELECT
   SoffsetInBounds soffset_in_bounds;
   StraddleRule straddle;
-  std::uint32_t buffer_imm_max;        ///< largest immediate offset of a buffer access
+  std::uint32_t buffer_imm_max;  ///< largest immediate offset of a buffer access
+  std::int32_t global_imm_min = -4096, global_imm_max = 4095;            ///< immediate offset of global_*
+  std::int32_t smem_imm_min = -(1 << 20), smem_imm_max = (1 << 20) - 1;  ///< immediate offset of s_load_*
+  std::uint8_t valu_scalar_reads = 2;  ///< distinct SGPRs and literals that one VALU instruction may read
+  bool vop3_literal = true;            ///< VOP3 and VOP3P encodings take a 32-bit literal
   Dot2Bf16Rounding dot2_bf16;
   bool has_v_dot2_f32_bf16;
   bool has_cvt_pk_bf16_f32;
   bool has_delay_alu;
   bool has_clause;
+  bool has_dealloc_vgprs;  ///< s_sendmsg MSG_DEALLOC_VGPRS before s_endpgm
   bool has_vopd;
   bool has_agprs;
-  bool workgroup_ids_in_ttmp;          ///< gfx12
+  bool workgroup_ids_in_ttmp;  ///< gfx12
   std::uint8_t max_user_sgprs;
-  std::uint16_t elf_flags;             ///< EF_AMDGPU_MACH with features
-  MatrixShape wmma16;                  ///< the f16/bf16 shape that GEMM families use
+  std::uint16_t elf_flags;  ///< EF_AMDGPU_MACH with features
+  MatrixShape wmma16;       ///< the f16/bf16 shape that GEMM families use
   Timing timing;
 };
 
@@ -117,13 +125,12 @@ unsigned vgpr_budget(const Target& target, unsigned waves);
 
 /// What limits a workgroup's residency.
 struct Occupancy {
-  unsigned waves_by_vgprs;     ///< per SIMD
-  unsigned workgroups;         ///< resident per WGP (CU on CDNA), whole workgroups
-  double waves_per_simd;       ///< workgroups * waves / SIMDs
+  unsigned waves_by_vgprs;  ///< per SIMD
+  unsigned workgroups;      ///< resident per WGP (CU on CDNA), whole workgroups
+  double waves_per_simd;    ///< workgroups * waves / SIMDs
 };
 
 /// Occupancy by registers, LDS bytes and whole workgroups of `waves_per_workgroup` waves.
-Occupancy occupancy(const Target& target, unsigned vgprs, unsigned lds_bytes,
-                    unsigned waves_per_workgroup);
+Occupancy occupancy(const Target& target, unsigned vgprs, unsigned lds_bytes, unsigned waves_per_workgroup);
 
 }  // namespace wavejit::target

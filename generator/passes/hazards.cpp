@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: MIT
+#include "generator/passes/hazards.hpp"
+
+#include <algorithm>
+
+namespace wavejit::passes {
+namespace {
+
+using isa::Opcode;
+using isa::Pipe;
+
+/// depctr immediates: every field at its maximum but the one waited for (hardware.md §4.1).
+constexpr std::uint16_t depctr_va_vdst_0 = 0x0F9F;
+constexpr unsigned va_vdst_shift = 12;
+
+constexpr unsigned trans_reach_valus = 5;
+constexpr unsigned trans_reach_transcendentals = 1;
+
+bool any_of_group(IssueGroup group, auto&& test) {
+  return std::ranges::any_of(group, [&](const ir::Instruction& i) { return test(i.mi); });
+}
+
+isa::Instruction make(Opcode op, std::initializer_list<isa::Operand> dst,
+                      std::initializer_list<isa::Operand> src) {
+  isa::Instruction inst;
+  inst.op = op;
+  for (const isa::Operand& o : dst) inst.dst[inst.dst_count++] = o;
+  for (const isa::Operand& o : src) inst.src[inst.src_count++] = o;
+  return inst;
+}
+
+bool is_cmpx(const isa::Instruction& inst) { return inst.has(isa::flag::exec_w) && is_valu(inst); }
+
+bool is_permlane(const isa::Instruction& inst) {
+  return inst.op == Opcode::v_permlane16_b32 || inst.op == Opcode::v_permlanex16_b32 ||
+         inst.op == Opcode::v_permlane64_b32;
+}
+
+/// Instructions that do not issue before all VALU results of the wave are written.
+bool drains_valu(const isa::Instruction& inst) {
+  if (inst.pipe() == Pipe::vmem || inst.pipe() == Pipe::lds) return true;
+  return inst.op == Opcode::s_waitcnt_depctr && (inst.src[0].value >> va_vdst_shift & 0xF) == 0;
+}
+
+}  // namespace
+
+std::optional<isa::Instruction> MatrixResultHazard::fix(IssueGroup group) const {
+  const isa::Instruction& mi = group.front().mi;
+  if (mi.pipe() != Pipe::matrix) return std::nullopt;
+  bool hit = false;
+  for (unsigned i = 0; i < 2; ++i)
+    if (mi.src[i].is_reg()) for_each_unit(mi.src[i], [&](unsigned u) { hit = hit || latest_result_[u]; });
+  if (!hit) return std::nullopt;
+  return make(Opcode::v_nop, {}, {});
+}
+
+void MatrixResultHazard::issue(IssueGroup group) {
+  if (!any_of_group(group, is_valu)) return;
+  latest_result_.reset();
+  const isa::Instruction& mi = group.front().mi;
+  if (mi.pipe() == Pipe::matrix) for_each_unit(mi.dst[0], [&](unsigned u) { latest_result_.set(u); });
+}
+
+bool MatrixResultHazard::merge(const MatrixResultHazard& other) {
+  const RegisterSet before = latest_result_;
+  latest_result_ |= other.latest_result_;
+  return latest_result_ != before;
+}
+
+TransUseHazard::TransUseHazard() {
+  valus_.fill(far);
+  transcendentals_.fill(far);
+}
+
+std::optional<isa::Instruction> TransUseHazard::fix(IssueGroup group) const {
+  bool hit = false;
+  for (const ir::Instruction& inst : group) {
+    if (!is_valu(inst.mi)) continue;
+    isa::for_each_use(inst.mi, [&](const isa::Operand& o) {
+      if (!o.is_vgpr()) return;
+      for_each_unit(o, [&](unsigned u) {
+        hit = hit || (valus_[u] <= trans_reach_valus && transcendentals_[u] <= trans_reach_transcendentals);
+      });
+    });
+  }
+  if (!hit) return std::nullopt;
+  return make(Opcode::s_waitcnt_depctr, {}, {isa::imm(depctr_va_vdst_0)});
+}
+
+void TransUseHazard::issue(IssueGroup group) {
+  if (any_of_group(group, drains_valu)) {
+    *this = TransUseHazard();
+    return;
+  }
+  if (!any_of_group(group, is_valu)) return;
+  const isa::Instruction& mi = group.front().mi;
+  const bool trans = mi.pipe() == Pipe::trans;
+  for (unsigned u = 0; u < valus_.size(); ++u) {
+    if (valus_[u] == far) continue;
+    if (trans) ++transcendentals_[u];
+    if (++valus_[u] > trans_reach_valus || transcendentals_[u] > trans_reach_transcendentals)
+      valus_[u] = transcendentals_[u] = far;
+  }
+  if (trans) for_each_unit(mi.dst[0], [&](unsigned u) { valus_[u] = transcendentals_[u] = 0; });
+}
+
+bool TransUseHazard::merge(const TransUseHazard& other) {
+  bool changed = false;
+  for (unsigned u = 0; u < valus_.size(); ++u) {
+    changed = changed || other.valus_[u] < valus_[u] || other.transcendentals_[u] < transcendentals_[u];
+    valus_[u] = std::min(valus_[u], other.valus_[u]);
+    transcendentals_[u] = std::min(transcendentals_[u], other.transcendentals_[u]);
+  }
+  return changed;
+}
+
+std::optional<isa::Instruction> CmpxPermlaneHazard::fix(IssueGroup group) const {
+  const isa::Instruction& mi = group.front().mi;
+  if (!after_cmpx_ || !is_permlane(mi)) return std::nullopt;
+  return make(Opcode::v_mov_b32, {mi.src[0]}, {mi.src[0]});
+}
+
+void CmpxPermlaneHazard::issue(IssueGroup group) {
+  const isa::Instruction& mi = group.front().mi;
+  if (is_valu(mi) && mi.op != Opcode::v_nop) after_cmpx_ = is_cmpx(mi);
+}
+
+bool CmpxPermlaneHazard::merge(const CmpxPermlaneHazard& other) {
+  const bool changed = other.after_cmpx_ && !after_cmpx_;
+  after_cmpx_ = after_cmpx_ || other.after_cmpx_;
+  return changed;
+}
+
+}  // namespace wavejit::passes

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: MIT
+// Trackers of software-visible hazards (hardware.md §5.1, §2.3), each checked against what LLVM 22's
+// post-RA-hazard-rec inserts for small MIR inputs. A tracker is the state of a forward analysis: it
+// takes up issue groups (one instruction, or the two of a VOPD pair), joins at merges, and says which
+// instruction must stand in front of the next group.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <span>
+
+#include "generator/ir/kernel.hpp"
+#include "generator/passes/register_set.hpp"
+
+namespace wavejit::passes {
+
+using IssueGroup = std::span<const ir::Instruction>;
+
+/// simm16 of s_sendmsg that gives the VGPRs of an ending wave back.
+inline constexpr std::int64_t msg_dealloc_vgprs = 3;
+
+/// The D registers of a matrix instruction may not be A or B of the next VALU instruction when that
+/// is a matrix instruction; any VALU instruction between them, v_nop too, is enough.
+class MatrixResultHazard {
+ public:
+  [[nodiscard]] std::optional<isa::Instruction> fix(IssueGroup group) const;
+  void issue(IssueGroup group);
+  bool merge(const MatrixResultHazard& other);
+
+ private:
+  RegisterSet latest_result_;  ///< D of the latest VALU instruction, if that was a matrix one
+};
+
+/// A transcendental result is not forwarded to a VALU instruction with at most 5 VALU and at most 1
+/// transcendental instruction between. Vector memory and LDS instructions drain the VALU by
+/// themselves; otherwise s_waitcnt_depctr va_vdst(0) does.
+class TransUseHazard {
+ public:
+  TransUseHazard();
+  [[nodiscard]] std::optional<isa::Instruction> fix(IssueGroup group) const;
+  void issue(IssueGroup group);
+  bool merge(const TransUseHazard& other);
+
+ private:
+  /// Instructions behind the write of a register; `far` = out of reach.
+  static constexpr std::uint8_t far = 0xFF;
+  std::array<std::uint8_t, unit::agpr> valus_, transcendentals_;
+};
+
+/// v_permlane* needs a VALU instruction other than v_nop between itself and a v_cmpx; the fix moves
+/// its first source onto itself.
+class CmpxPermlaneHazard {
+ public:
+  [[nodiscard]] std::optional<isa::Instruction> fix(IssueGroup group) const;
+  void issue(IssueGroup group);
+  bool merge(const CmpxPermlaneHazard& other);
+
+ private:
+  bool after_cmpx_ = false;
+};
+
+}  // namespace wavejit::passes

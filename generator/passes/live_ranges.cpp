@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: MIT
+#include "generator/passes/live_ranges.hpp"
+
+#include <algorithm>
+
+namespace wavejit::passes {
+namespace {
+
+using isa::Opcode;
+using isa::Operand;
+
+bool same_register(const Operand& a, const Operand& b) {
+  return a.is_reg() && b.is_reg() && a.cls == b.cls && a.is_virtual == b.is_virtual && a.index == b.index &&
+         a.sub == b.sub;
+}
+
+/// The destination must not share a register with a source that dies here. The 64-bit multiply-adds
+/// are among them because parts of gfx11 forward their low result too early (LLVM marks them so).
+bool destination_is_early(const isa::Instruction& inst) {
+  if (inst.dst_count == 0) return false;
+  if (inst.pipe() == isa::Pipe::matrix) return !same_register(inst.dst[0], inst.src[2]);
+  if (inst.pipe() == isa::Pipe::smem) return inst.dst[0].width > 1;
+  return inst.op == Opcode::v_mad_u64_u32 || inst.op == Opcode::v_mad_i64_i32;
+}
+
+/// Walks blocks backwards and emits a segment each time a value's life turns out to begin.
+class Builder {
+ public:
+  Builder(const ir::Kernel& kernel, const ir::RegisterUnits& units)
+      : kernel_(kernel),
+        units_(units),
+        cfg_(ir::build_cfg(kernel)),
+        exec_(kernel, cfg_),
+        live_(ir::compute_liveness(kernel, cfg_, exec_, units)),
+        dwords_((units.count() + 1) / 2),
+        end_(units.count(), 0),
+        first_def_(units.count(), 0) {}
+
+  std::vector<Segments> run(std::uint32_t& positions) {
+    for (const Operand& o : ir::entry_operands(kernel_))
+      units_.for_each({o}, [&](std::size_t u) { emit(u, 1, 2); });
+    std::uint32_t group = 1;
+    for (std::uint32_t b = 0; b < kernel_.blocks.size(); ++b) group = block(b, group);
+    positions = 2 * group;
+    for (Segments& s : dwords_) normalise(s);
+    return std::move(dwords_);
+  }
+
+ private:
+  void emit(std::size_t unit, std::uint32_t begin, std::uint32_t end) {
+    dwords_[unit / 2].push_back({begin, end});
+  }
+
+  void use(const ir::RegisterAccess& access, std::uint32_t group) {
+    units_.for_each(access, [&](std::size_t u) {
+      if (end_[u] == 0) end_[u] = 2 * group + 1;
+    });
+  }
+
+  void define(const ir::RegisterAccess& access, std::uint32_t group, bool ends) {
+    const std::uint32_t at = 2 * group + 1;
+    units_.for_each(access, [&](std::size_t u) {
+      if (end_[u] == 0) {
+        emit(u, at, at + 1);
+      } else if (ends) {
+        emit(u, at, end_[u]);
+        end_[u] = 0;
+      } else {
+        first_def_[u] = at;
+      }
+    });
+  }
+
+  void clobber_early(const isa::Instruction& inst, std::uint32_t group) {
+    if (!destination_is_early(inst)) return;
+    units_.for_each({inst.dst[0]}, [&](std::size_t u) { emit(u, 2 * group, 2 * group + 1); });
+  }
+
+  void instructions(std::uint32_t b, std::size_t begin, std::size_t end, std::uint32_t group) {
+    const std::vector<ir::Instruction>& insts = kernel_.blocks[b].insts;
+    for (std::size_t i = begin; i < end; ++i) {
+      const ir::RegisterAccesses access = ir::register_accesses(insts[i].mi, *kernel_.target);
+      for (const ir::RegisterAccess& write : access.writes())
+        define(write, group, !ir::keeps_inactive_lanes(insts[i].mi, write.reg, exec_.full(b, i)));
+      clobber_early(insts[i].mi, group);
+    }
+    for (std::size_t i = begin; i < end; ++i) {
+      const ir::RegisterAccesses access = ir::register_accesses(insts[i].mi, *kernel_.target);
+      for (const ir::RegisterAccess& read : access.reads()) use(read, group);
+    }
+  }
+
+  /// Groups of block `b` numbered from `first`; returns the number after its last.
+  std::uint32_t block(std::uint32_t b, std::uint32_t first) {
+    const ir::Block& block = kernel_.blocks[b];
+    std::vector<std::size_t> starts;
+    for (std::size_t i = 0; i < block.insts.size(); i += ir::issue_group(block.insts, i)) starts.push_back(i);
+    const auto groups = static_cast<std::uint32_t>(starts.size());
+    const std::uint32_t after = first + groups + (block.loop ? 1 : 0);
+    live_.live_out[b].for_each([&](std::size_t u) { end_[u] = 2 * after; });
+    if (block.loop) loop_end(*block.loop, after - 1);
+    for (std::uint32_t g = groups; g-- > 0;) {
+      const std::size_t end = g + 1 < groups ? starts[g + 1] : block.insts.size();
+      instructions(b, starts[g], end, first + g);
+    }
+    close(b, 2 * first);
+    return after;
+  }
+
+  void loop_end(const ir::CountedLoop& loop, std::uint32_t group) {
+    define({isa::sgpr(ir::scc_register)}, group, true);
+    for (const ir::Induction& i : loop.inductions) define({i.reg}, group, true);
+    for (const ir::Induction& i : loop.inductions) use({i.reg}, group);
+  }
+
+  /// What is still live at the block's start came from before, unless nothing can have written it
+  /// there: then its life begins at the block's first masked write.
+  void close(std::uint32_t b, std::uint32_t begin) {
+    for (std::size_t u = 0; u < end_.size(); ++u) {
+      if (end_[u] == 0) continue;
+      if (live_.live_in[b].test(u)) {
+        emit(u, begin, end_[u]);
+      } else if (first_def_[u] > begin && first_def_[u] < end_[u]) {
+        emit(u, first_def_[u], end_[u]);
+      }
+      end_[u] = 0;
+    }
+  }
+
+  static void normalise(Segments& segments) {
+    std::ranges::sort(segments, {}, &Segment::begin);
+    std::size_t kept = 0;
+    for (const Segment& s : segments) {
+      if (s.begin >= s.end) continue;
+      if (kept > 0 && s.begin <= segments[kept - 1].end) {
+        segments[kept - 1].end = std::max(segments[kept - 1].end, s.end);
+      } else {
+        segments[kept++] = s;
+      }
+    }
+    segments.resize(kept);
+  }
+
+  const ir::Kernel& kernel_;
+  const ir::RegisterUnits& units_;
+  ir::Cfg cfg_;
+  ir::ExecMask exec_;
+  ir::Liveness live_;
+  std::vector<Segments> dwords_;
+  std::vector<std::uint32_t> end_;        ///< exclusive end of the open segment; 0 = not live
+  std::vector<std::uint32_t> first_def_;  ///< earliest masked write seen while walking back
+};
+
+}  // namespace
+
+LiveRanges::LiveRanges(const ir::Kernel& kernel) : units_(kernel) {
+  dwords_ = Builder(kernel, units_).run(positions_);
+}
+
+}  // namespace wavejit::passes

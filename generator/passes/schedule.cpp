@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: MIT
+// List scheduling inside each block, before registers are assigned.
+//
+// The instruction issued next is the ready one with the longest path of latencies behind it. A load
+// that nothing in the block waits for (the next iteration's) counts as if a memory latency lay
+// behind it: it goes out as soon as its registers are free, and so do the instructions that free
+// them. So in a pipelined GEMM loop the staged weights are dequantised and stored while the
+// fragments are on their way from LDS, the next global loads leave, and the matrix instructions run
+// in the shadow of all of these.
+//
+// Register pressure: while the live VGPRs stay under the budget less a margin (for bank and tuple
+// fragmentation) the order is by path; above it, by what frees most registers.
+#include <algorithm>
+#include <cassert>
+
+#include "generator/passes/dependences.hpp"
+#include "generator/passes/passes.hpp"
+
+namespace wavejit::passes {
+namespace {
+
+using isa::Pipe;
+
+class BlockScheduler {
+ public:
+  BlockScheduler(const ir::Kernel& kernel, const ir::Block& block, const ir::RegisterUnits& units,
+                 const BitSet& live_in, const BitSet& live_out, int margin)
+      : kernel_(kernel),
+        block_(block),
+        units_(units),
+        graph_(build_dependences(kernel, block, units)),
+        live_(live_in),
+        live_out_(live_out),
+        limit_(static_cast<int>(kernel.vgpr_budget) - margin) {}
+
+  std::vector<ir::Instruction> run();
+
+ private:
+  void path_lengths();
+  void count_uses();
+  [[nodiscard]] bool is_vector(std::size_t unit) const { return vector_unit_[unit]; }
+  /// Change of the number of live vector half registers if `i` were issued now.
+  [[nodiscard]] int pressure_change(std::uint32_t i) const;
+  void issue(std::uint32_t i);
+  [[nodiscard]] std::size_t pick(const std::vector<std::uint32_t>& ready) const;
+
+  const ir::Kernel& kernel_;
+  const ir::Block& block_;
+  const ir::RegisterUnits& units_;
+  DependenceGraph graph_;
+  BitSet live_;
+  const BitSet& live_out_;
+  int limit_;
+  std::vector<bool> vector_unit_;
+  std::vector<std::uint32_t> uses_left_;
+  std::vector<std::int64_t> path_, ready_at_;
+  std::vector<ir::RegisterAccesses> accesses_;
+  std::int64_t clock_ = 0;
+  int pressure_ = 0;  // halves
+};
+
+void BlockScheduler::path_lengths() {
+  const std::size_t n = block_.insts.size();
+  path_.assign(n, 0);
+  for (std::size_t i = n; i-- > 0;) {
+    const isa::Instruction& mi = block_.insts[i].mi;
+    if (graph_.successors[i].empty() || (mi.pipe() == Pipe::vmem && mi.has(isa::flag::load)))
+      path_[i] =
+          mi.pipe() == Pipe::vmem && mi.has(isa::flag::load) ? kernel_.target->timing.vmem_l2_latency : 1;
+    for (const Dependence& d : graph_.successors[i]) path_[i] = std::max(path_[i], path_[d.to] + d.latency);
+  }
+}
+
+void BlockScheduler::count_uses() {
+  uses_left_.assign(units_.count(), 0);
+  vector_unit_.assign(units_.count(), false);
+  accesses_.reserve(block_.insts.size());
+  for (const ir::Instruction& inst : block_.insts) {
+    accesses_.push_back(ir::register_accesses(inst.mi, *kernel_.target));
+    for (const ir::RegisterAccess& read : accesses_.back().reads())
+      units_.for_each(read, [&](std::size_t u) { ++uses_left_[u]; });
+  }
+  for (std::uint32_t id = 0; id < kernel_.vregs.size(); ++id) {
+    if (kernel_.vregs[id].cls != isa::RegClass::vgpr) continue;
+    const std::size_t first = units_.first_of_vreg(id);
+    for (std::size_t u = first; u < first + 2UL * kernel_.vregs[id].width; ++u) vector_unit_[u] = true;
+  }
+  live_.for_each([&](std::size_t u) { pressure_ += is_vector(u) ? 1 : 0; });
+}
+
+int BlockScheduler::pressure_change(std::uint32_t i) const {
+  int change = 0;
+  for (const ir::RegisterAccess& write : accesses_[i].writes())
+    units_.for_each(write, [&](std::size_t u) { change += is_vector(u) && !live_.test(u) ? 1 : 0; });
+  for (const ir::RegisterAccess& read : accesses_[i].reads())
+    units_.for_each(read, [&](std::size_t u) {
+      if (!is_vector(u) || uses_left_[u] != 1 || live_out_.test(u) || !live_.test(u)) return;
+      for (const ir::RegisterAccess& write : accesses_[i].writes()) {
+        bool rewritten = false;
+        units_.for_each(write, [&](std::size_t w) { rewritten = rewritten || w == u; });
+        if (rewritten) return;
+      }
+      --change;
+    });
+  return change;
+}
+
+void BlockScheduler::issue(std::uint32_t i) {
+  for (const ir::RegisterAccess& read : accesses_[i].reads())
+    units_.for_each(read, [&](std::size_t u) {
+      if (--uses_left_[u] == 0 && !live_out_.test(u) && live_.test(u)) {
+        live_.reset(u);
+        pressure_ -= is_vector(u) ? 1 : 0;
+      }
+    });
+  for (const ir::RegisterAccess& write : accesses_[i].writes())
+    units_.for_each(write, [&](std::size_t u) {
+      if (live_.test(u)) return;
+      live_.set(u);
+      pressure_ += is_vector(u) ? 1 : 0;
+    });
+  clock_ = std::max(clock_ + 1, ready_at_[i]);
+  for (const Dependence& d : graph_.successors[i]) {
+    ready_at_[d.to] = std::max(ready_at_[d.to], clock_ + d.latency);
+    --graph_.predecessor_count[d.to];
+  }
+}
+
+std::size_t BlockScheduler::pick(const std::vector<std::uint32_t>& ready) const {
+  std::size_t best = 0;
+  bool best_fits = false;
+  std::int64_t best_path = -1, best_wait = 0;
+  int best_change = 0;
+  for (std::size_t r = 0; r < ready.size(); ++r) {
+    const std::uint32_t i = ready[r];
+    const int change = pressure_change(i);
+    const bool fits = change <= 0 || (pressure_ + change + 1) / 2 <= limit_;
+    const std::int64_t wait = std::max<std::int64_t>(ready_at_[i] - clock_ - 1, 0);
+    bool better = false;
+    if (best_path < 0 || fits != best_fits) {
+      better = best_path < 0 || fits;
+    } else if (!fits && change != best_change) {
+      better = change < best_change;
+    } else if ((wait == 0) != (best_wait == 0)) {
+      better = wait == 0;
+    } else if (wait != best_wait && wait != 0) {
+      better = wait < best_wait;
+    } else {
+      better = path_[i] > best_path || (path_[i] == best_path && i < ready[best]);
+    }
+    if (better) {
+      best = r;
+      best_fits = fits;
+      best_path = path_[i];
+      best_wait = wait;
+      best_change = change;
+    }
+  }
+  return best;
+}
+
+std::vector<ir::Instruction> BlockScheduler::run() {
+  count_uses();
+  path_lengths();
+  const std::size_t n = block_.insts.size();
+  ready_at_.assign(n, 0);
+  std::vector<std::uint32_t> ready;
+  for (std::uint32_t i = 0; i < n; ++i)
+    if (graph_.predecessor_count[i] == 0) ready.push_back(i);
+  std::vector<ir::Instruction> out;
+  out.reserve(n);
+  while (!ready.empty()) {
+    const std::size_t r = pick(ready);
+    const std::uint32_t i = ready[r];
+    ready.erase(ready.begin() + static_cast<std::ptrdiff_t>(r));
+    issue(i);
+    for (const Dependence& d : graph_.successors[i])
+      if (graph_.predecessor_count[d.to] == 0) ready.push_back(d.to);
+    out.push_back(block_.insts[i]);
+  }
+  assert(out.size() == n);
+  return out;
+}
+
+}  // namespace
+
+Result<void> schedule(ir::Kernel& kernel, int margin) {
+  const ir::Cfg cfg = ir::build_cfg(kernel);
+  const ir::RegisterUnits units(kernel);
+  const ir::ExecMask exec(kernel, cfg);
+  const ir::Liveness live = ir::compute_liveness(kernel, cfg, exec, units);
+  for (std::size_t b = 0; b < kernel.blocks.size(); ++b) {
+    if (kernel.blocks[b].insts.size() < 3) continue;
+    kernel.blocks[b].insts =
+        BlockScheduler(kernel, kernel.blocks[b], units, live.live_in[b], live.live_out[b], margin).run();
+  }
+  return {};
+}
+
+}  // namespace wavejit::passes

@@ -1,0 +1,304 @@
+// SPDX-License-Identifier: MIT
+#include "generator/passes/tuple_allocator.hpp"
+
+#include <algorithm>
+#include <array>
+#include <numeric>
+#include <tuple>
+
+#include "generator/passes/register_file.hpp"
+
+namespace wavejit::passes {
+namespace {
+
+using Order = std::vector<std::uint32_t>;  ///< indices into AllocationProblem::tuples
+
+constexpr unsigned max_banks = 8;
+using BankCosts = std::array<std::uint32_t, max_banks>;
+
+/// How strictly a bank plan is followed, and by how much its matrix banks are rotated.
+struct Mode {
+  bool matrix_banks_hold = false;
+  unsigned rotation = 0;
+};
+
+/// One pass over the tuples in a given order.
+class Attempt {
+ public:
+  Attempt(const AllocationProblem& problem, std::uint32_t limit, Mode mode)
+      : problem_(problem), mode_(mode), file_(limit, problem.positions) {
+    result_.base.assign(problem.vreg_count, -1);
+    for (std::uint32_t r = 0; r < std::min<std::size_t>(limit, problem.occupied.size()); ++r) {
+      if (problem.occupied[r]->empty()) continue;
+      file_.take(r, *problem.occupied[r]);
+      result_.used = r + 1;
+    }
+    if (problem.banks != nullptr) banks_ = problem.banks->banks;
+    index_copies();
+  }
+
+  /// Nothing if all were placed, else the tuple that found no room.
+  std::optional<std::uint32_t> run(const Order& order) {
+    for (const std::uint32_t t : order) {
+      const std::int64_t base = choose(problem_.tuples[t]);
+      if (base < 0) return t;
+      put(problem_.tuples[t], static_cast<std::uint32_t>(base));
+    }
+    return std::nullopt;
+  }
+
+  /// Moves tuples whose banks still collide where a better register is free.
+  void improve() {
+    if (banks_ == 0) return;
+    for (const TupleRequest& t : problem_.tuples) {
+      if (t.fixed || problem_.banks->partners[t.vreg].empty()) continue;
+      const auto base = static_cast<std::uint32_t>(result_.base[t.vreg]);
+      const std::uint32_t cost = costs(t)[base % banks_];
+      if (cost == 0) continue;
+      remove(t, base);
+      const std::int64_t next = choose(t);
+      const bool better = next >= 0 && costs(t)[static_cast<std::uint32_t>(next) % banks_] < cost;
+      put(t, better ? static_cast<std::uint32_t>(next) : base);
+    }
+  }
+
+  Placement take_result() {
+    for (const TupleRequest& t : problem_.tuples) {
+      const auto end = static_cast<std::uint32_t>(result_.base[t.vreg]) + t.width;
+      result_.used = std::max(result_.used, end);
+    }
+    return std::move(result_);
+  }
+
+ private:
+  void index_copies() {
+    copies_.resize(problem_.vreg_count);
+    for (const CopyHint& c : problem_.copies) {
+      copies_[c.a].emplace_back(c.b, c.distance);
+      copies_[c.b].emplace_back(c.a, -c.distance);
+    }
+  }
+
+  bool fits(const TupleRequest& t, std::uint32_t base) const {
+    if (base % t.align != 0 || base + t.width > file_.size()) return false;
+    for (unsigned d = 0; d < t.width; ++d)
+      if (!file_.is_free(base + d, *t.dwords[d])) return false;
+    return true;
+  }
+
+  void put(const TupleRequest& t, std::uint32_t base) {
+    for (unsigned d = 0; d < t.width; ++d) file_.take(base + d, *t.dwords[d]);
+    result_.base[t.vreg] = static_cast<std::int32_t>(base);
+  }
+
+  void remove(const TupleRequest& t, std::uint32_t base) {
+    for (unsigned d = 0; d < t.width; ++d) file_.release(base + d, *t.dwords[d]);
+    result_.base[t.vreg] = -1;
+  }
+
+  int matrix_bank(const TupleRequest& t) const {
+    const int bank = problem_.banks->matrix_bank[t.vreg];
+    return bank < 0 ? -1 : static_cast<int>((static_cast<unsigned>(bank) + mode_.rotation) % banks_);
+  }
+
+  /// What starting in each bank costs, given what has been placed.
+  BankCosts costs(const TupleRequest& t) const {
+    constexpr std::uint32_t matrix_cost = 4096, wish_cost = 1024;
+    BankCosts cost{};
+    const int matrix = matrix_bank(t);
+    for (unsigned b = 0; b < banks_; ++b) {
+      if (matrix >= 0 && static_cast<unsigned>(matrix) != b) cost[b] += matrix_cost;
+      if (matrix < 0 && t.wish >= 0 && static_cast<unsigned>(t.wish) % banks_ != b) cost[b] += wish_cost;
+    }
+    for (const BankPartner& p : problem_.banks->partners[t.vreg]) {
+      std::uint32_t other = p.register_or_sub;
+      if (p.vreg >= 0) {
+        const std::int32_t base = result_.base[static_cast<std::size_t>(p.vreg)];
+        if (base < 0) continue;
+        other += static_cast<std::uint32_t>(base);
+      }
+      cost[(other + max_banks * banks_ * 32 - p.own_sub) % banks_] += p.weight;
+    }
+    return cost;
+  }
+
+  std::int64_t first_fit(const TupleRequest& t) const {
+    for (std::uint32_t base = 0; base + t.width <= file_.size(); base += t.align)
+      if (fits(t, base)) return base;
+    return -1;
+  }
+
+  std::int64_t first_fit_in_bank(const TupleRequest& t, unsigned bank) const {
+    for (std::uint32_t base = bank; base + t.width <= file_.size(); base += banks_)
+      if (fits(t, base)) return base;
+    return -1;
+  }
+
+  /// The register that lets a copy vanish, if it is free.
+  std::int64_t beside_copy(const TupleRequest& t) const {
+    for (const auto& [other, distance] : copies_[t.vreg]) {
+      const std::int64_t base = std::int64_t{result_.base[other]} + distance;
+      if (result_.base[other] < 0 || base < 0 || !fits(t, static_cast<std::uint32_t>(base))) continue;
+      const bool wrong_bank =
+          banks_ > 0 && mode_.matrix_banks_hold && matrix_bank(t) >= 0 && base % banks_ != matrix_bank(t);
+      if (!wrong_bank) return base;
+    }
+    return -1;
+  }
+
+  std::int64_t choose(const TupleRequest& t) const {
+    if (t.fixed) return fits(t, *t.fixed) ? std::int64_t{*t.fixed} : -1;
+    if (const std::int64_t base = beside_copy(t); base >= 0) return base;
+    if (banks_ == 0) return first_fit(t);
+    if (mode_.matrix_banks_hold && matrix_bank(t) >= 0)
+      return first_fit_in_bank(t, static_cast<unsigned>(matrix_bank(t)));
+    const BankCosts cost = costs(t);
+    std::int64_t best = -1;
+    for (unsigned b = 0; b < banks_; ++b) {
+      if (best >= 0 && cost[b] > cost[static_cast<unsigned>(best) % banks_]) continue;
+      const std::int64_t base = first_fit_in_bank(t, b);
+      if (base < 0) continue;
+      const bool cheaper = best < 0 || cost[b] < cost[static_cast<unsigned>(best) % banks_];
+      if (cheaper || base < best) best = base;
+    }
+    return best;
+  }
+
+  const AllocationProblem& problem_;
+  Mode mode_;
+  RegisterFile file_;
+  unsigned banks_ = 0;
+  std::vector<std::vector<std::pair<std::uint32_t, std::int32_t>>> copies_;
+  Placement result_;
+};
+
+/// The orders that are tried, best first: fixed tuples always lead.
+std::vector<Order> orders(const AllocationProblem& problem) {
+  const auto key = [&](unsigned which, std::uint32_t i) {
+    const TupleRequest& t = problem.tuples[i];
+    const std::int64_t width = t.width, length = static_cast<std::int64_t>(t.length / t.width),
+                       begin = t.begin;
+    const std::int64_t first = t.fixed ? 0 : 1;
+    switch (which) {
+      case 0:  // wide first, long-lived first among equals
+        return std::tuple(first, -width, -length, begin);
+      case 1:  // long-lived first
+        return std::tuple(first, -length, -width, begin);
+      case 2:  // by area
+        return std::tuple(first, -static_cast<std::int64_t>(t.length), -width, begin);
+      default:  // quads and more first, each group in program order
+        return std::tuple(first, std::int64_t{width >= 4 ? 0 : 1}, begin, -width);
+    }
+  };
+  std::vector<Order> result;
+  for (unsigned which = 0; which < 4; ++which) {
+    Order order(problem.tuples.size());
+    std::iota(order.begin(), order.end(), 0U);
+    std::ranges::stable_sort(order, {}, [&](std::uint32_t i) { return key(which, i); });
+    result.push_back(std::move(order));
+  }
+  return result;
+}
+
+/// Tries one order; a tuple that finds no room goes to the front of it, behind the fixed ones.
+std::optional<Placement> place_in_order(const AllocationProblem& problem, std::uint32_t limit, Mode mode,
+                                        Order order) {
+  constexpr unsigned repairs = 8;
+  const auto movable = std::ranges::find_if(order, [&](std::uint32_t i) { return !problem.tuples[i].fixed; });
+  const auto front = movable - order.begin();
+  for (unsigned i = 0; i <= repairs; ++i) {
+    Attempt attempt(problem, limit, mode);
+    const std::optional<std::uint32_t> failed = attempt.run(order);
+    if (!failed) {
+      for (unsigned sweep = 0; sweep < 2; ++sweep) attempt.improve();
+      return attempt.take_result();
+    }
+    if (problem.tuples[*failed].fixed) return std::nullopt;
+    const auto at = std::ranges::find(order, *failed);
+    if (at - order.begin() == front) return std::nullopt;  // no room even alone
+    std::rotate(order.begin() + front, at, at + 1);
+  }
+  return std::nullopt;
+}
+
+std::vector<Mode> matrix_modes(const BankPlan* plan) {
+  std::vector<Mode> result;
+  if (plan != nullptr && plan->banks > 0)
+    for (unsigned r = 0; r < (plan->rotatable ? plan->banks : 1); ++r) result.push_back({true, r});
+  return result;
+}
+
+/// Whole granules that could hold `peak` registers, up to and with `limit` itself.
+std::vector<std::uint32_t> limits(const AllocationProblem& problem, std::uint32_t peak, std::uint32_t limit) {
+  std::vector<std::uint32_t> result;
+  if (problem.granule > 0)
+    for (std::uint32_t l = (peak + problem.granule - 1) / problem.granule * problem.granule; l < limit;
+         l += problem.granule)
+      if (l > 0) result.push_back(l);
+  result.push_back(limit);
+  return result;
+}
+
+std::optional<Placement> place_in_mode(const AllocationProblem& problem, std::uint32_t limit, Mode mode,
+                                       const std::vector<Order>& all) {
+  for (const Order& order : all)
+    if (auto placed = place_in_order(problem, limit, mode, order)) return placed;
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::uint32_t peak_pressure(const AllocationProblem& problem) {
+  std::vector<std::int32_t> change(problem.positions + 1, 0);
+  const auto count = [&](const Segments& segments) {
+    for (const Segment& s : segments) {
+      ++change[s.begin];
+      --change[s.end];
+    }
+  };
+  for (const TupleRequest& t : problem.tuples)
+    for (const Segments* s : t.dwords) count(*s);
+  for (const Segments* s : problem.occupied) count(*s);
+  std::int32_t live = 0, peak = 0;
+  for (const std::int32_t c : change) peak = std::max(peak, live += c);
+  return static_cast<std::uint32_t>(peak);
+}
+
+std::optional<std::pair<std::uint32_t, std::uint32_t>> fixed_conflict(const AllocationProblem& problem) {
+  const auto overlap = [](const Segments& a, const Segments& b) {
+    for (const Segment& x : a)
+      for (const Segment& y : b)
+        if (x.begin < y.end && y.begin < x.end) return true;
+    return false;
+  };
+  for (const TupleRequest& a : problem.tuples) {
+    if (!a.fixed) continue;
+    for (unsigned d = 0; d < a.width; ++d) {
+      const std::uint32_t reg = *a.fixed + d;
+      if (reg < problem.occupied.size() && overlap(*a.dwords[d], *problem.occupied[reg]))
+        return std::pair(a.vreg, reg);
+      for (const TupleRequest& b : problem.tuples)
+        if (b.vreg > a.vreg && b.fixed && *b.fixed <= reg && reg < *b.fixed + b.width &&
+            overlap(*a.dwords[d], *b.dwords[reg - *b.fixed]))
+          return std::pair(a.vreg, reg);
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<Placement> place(const AllocationProblem& problem, std::uint32_t limit) {
+  const std::uint32_t peak = peak_pressure(problem);
+  if (peak > limit) return std::nullopt;
+  const std::vector<Order> all = orders(problem);
+  const std::vector<std::uint32_t> rungs = limits(problem, peak, limit);
+  for (const std::uint32_t rung : rungs)
+    for (const Mode mode : matrix_modes(problem.banks)) {
+      if (auto placed = place_in_mode(problem, rung, mode, all)) return placed;
+      if (rung != limit) break;  // other rotations only where it matters most
+    }
+  for (const std::uint32_t rung : rungs)
+    if (auto placed = place_in_mode(problem, rung, {}, all)) return placed;
+  return std::nullopt;
+}
+
+}  // namespace wavejit::passes
