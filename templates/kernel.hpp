@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: MIT
+// generate(): Problem + Config -> kernel IR -> passes -> `.s` -> code object. The one door through
+// which tools, runtime and tests get kernels.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "generator/ir/kernel.hpp"
+#include "generator/passes/passes.hpp"
+#include "templates/problem.hpp"
+
+namespace wavejit::templates {
+
+/// One kernel argument as a caller must fill it, in kernarg order.
+struct Argument {
+  std::string name;  ///< activations, weights, scales, zero_points, bias, output, workspace, m
+  ir::ArgKind kind = ir::ArgKind::buffer;
+  std::uint32_t offset = 0, size = 8;  ///< in the kernarg segment, bytes
+  ir::Access access = ir::Access::read;
+  // Buffers, for the M asked about:
+  DataType dtype = DataType::bf16;
+  std::vector<std::int64_t> shape;    ///< elements
+  std::vector<std::int64_t> strides;  ///< bytes, one per dimension
+  std::int64_t bytes = 0;             ///< first to last byte that belongs to the tensor
+  std::uint32_t alignment = 1;        ///< that the base address must have, bytes
+  // Scalars:
+  std::int64_t value = 0;
+};
+
+/// How to launch for one M.
+struct Launch {
+  std::array<std::uint32_t, 3> grid{1, 1, 1};   ///< workgroups
+  std::array<std::uint32_t, 3> block{1, 1, 1};  ///< work-items
+  std::uint32_t dynamic_lds_bytes = 0;
+  std::vector<Argument> arguments;
+  std::uint32_t kernarg_size = 0;
+};
+
+struct Times {
+  double generate_ms = 0, assemble_ms = 0, link_ms = 0;
+};
+
+struct GeneratedKernel {
+  std::string name;
+  const target::Target* target = nullptr;
+  Problem problem;                        ///< normalised
+  Config config;                          ///< normalised
+  ir::Kernel ir;                          ///< after the last pass
+  std::string assembly;                   ///< the `.s`
+  std::vector<std::uint8_t> code_object;  ///< the `.hsaco`; empty when only text was asked for
+  Times times;
+};
+
+struct GenerateOptions {
+  bool assemble = true;       ///< also make the code object
+  passes::Observer observer;  ///< called after each pass
+};
+
+Result<GeneratedKernel> generate(const Problem& problem, const Config& config, const target::Target& target,
+                                 const GenerateOptions& options = {});
+
+/// Grid, block and arguments for `m` rows. Errors: m < 1, or a grid that hardware cannot launch
+/// (grid * block must stay below 2^32 in x, grid y and z at most 65535).
+Result<Launch> launch(const Problem& problem, const Config& config, const target::Target& target,
+                      std::int64_t m);
+
+/// Checks device addresses (one per buffer argument, in order) against `launch`: null, alignment.
+Result<void> check_addresses(const Launch& launch, std::span<const std::uint64_t> addresses);
+
+}  // namespace wavejit::templates

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: MIT
+// Problem = what is computed. Config = how. N, K, strides and group are constants of the generated
+// code; M is a kernel argument.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "generator/support/error.hpp"
+#include "generator/target/target.hpp"
+
+namespace wavejit::templates {
+
+enum class DataType : std::uint8_t { bf16, f16, f32, i32 };
+std::string_view name(DataType type);
+unsigned bytes(DataType type);
+
+enum class Operation : std::uint8_t {
+  w4a16,  ///< output[M,N] = activations[M,K] * dequantised(weights[N,K])^T
+};
+std::string_view name(Operation op);
+
+enum class ZeroPoints : std::uint8_t {
+  symmetric,  ///< constant 8, no tensor
+  packed,     ///< int32 [N/8, K/G], row n in nibble n%8 of word n/8
+};
+
+enum class WeightLayout : std::uint8_t {
+  exllama,  ///< int32 [N, K/8]; nibbles low to high hold K offsets 0,2,4,6,1,3,5,7 (domain.md §1.4)
+};
+
+/// How a dequantised weight is rounded to the activation type.
+enum class WeightRounding : std::uint8_t {
+  fastest,  ///< what the cheapest instruction does; on RDNA bf16 that truncates (gain about -0.11 %)
+  nearest,  ///< round to nearest even, at more VALU per weight
+};
+
+/// Shapes in elements. Strides in elements of the tensor's type (weights: int32 words); 0 = dense.
+struct Problem {
+  Operation op = Operation::w4a16;
+  DataType activation = DataType::bf16;
+  std::int64_t n = 0;        ///< >= 1
+  std::int64_t k = 0;        ///< a multiple of `group`
+  std::int64_t group = 128;  ///< weights that share a scale along K; -1 = all of K
+  ZeroPoints zero_points = ZeroPoints::symmetric;
+  WeightLayout layout = WeightLayout::exllama;
+  WeightRounding rounding = WeightRounding::fastest;
+  std::int64_t activation_stride = 0;  ///< >= K, a multiple of 8
+  std::int64_t weight_stride = 0;      ///< >= K/8
+  std::int64_t scale_stride = 0;       ///< >= K/group
+  std::int64_t output_stride = 0;      ///< >= N
+};
+
+/// The five techniques of design.md, each switchable alone.
+struct Techniques {
+  bool magic_dequant = true;      ///< off: mask, subtract, convert, multiply, round, pack
+  bool pipelined_loads = true;    ///< off: depth 0
+  bool exact_descriptors = true;  ///< off: whole-tensor descriptors, loads guarded by compare and select
+  bool bank_assignment = true;    ///< off: first-fit registers
+  bool scalar_offsets = true;     ///< off: addresses advance in VGPRs
+};
+
+struct Config {
+  unsigned bm = 128, bn = 64, bk = 32;  ///< workgroup tile; multiples of 16, bk divides the group
+  unsigned waves = 8;                   ///< waves per workgroup
+  unsigned waves_m = 0, waves_n = 0;    ///< split of the tile over waves; 0 = chosen
+  unsigned pipeline_depth = 1;          ///< iterations that global loads run ahead: 0, 1, 2
+  unsigned unroll = 1;                  ///< steps of bk per loop body
+  unsigned lds_buffers = 2;             ///< 1 = two barriers per step, 2 = one
+  unsigned waves_per_simd = 0;          ///< occupancy wanted; sets the VGPR budget; 0 = chosen
+  bool wgp_mode = true;
+  Techniques techniques;
+};
+
+/// The five names as `--without` takes them: dequant, pipeline, descriptors, banks, scalar-offsets.
+std::span<const std::string_view> technique_names();
+/// nullptr for an unknown name.
+bool* technique(Techniques& techniques, std::string_view name);
+
+/// Fills in strides and group, and checks every field. Errors name field, value and what is allowed.
+Result<Problem> normalise(const Problem& problem, const target::Target& target);
+
+/// "w4a16 bf16 sym n19456 k2560 g32 …": canonical, equal for equal normalised problems.
+std::string canonical(const Problem& problem);
+std::string canonical(const Config& config);
+
+/// A first choice of Config for a bucket of M by simple rules.
+Result<Config> select_config(const Problem& problem, const target::Target& target, std::int64_t m);
+
+/// Fills in the fields left to choice and checks the Config against the problem and the target
+/// (tile multiples, bk | group, LDS in budget, waves divide the tile…).
+Result<Config> normalise(const Config& config, const Problem& problem, const target::Target& target);
+
+}  // namespace wavejit::templates
