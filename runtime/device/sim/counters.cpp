@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: MIT
+// Wait counters (hardware.md §4.2). Vector memory returns in order within a counter, and so does
+// LDS; scalar loads and messages return in any order, so where one is outstanding only a wait for 0
+// promises anything.
+#include <algorithm>
+
+#include "runtime/device/sim/wave.hpp"
+
+namespace wavejit::sim {
+namespace {
+
+void settle(Wave& w, const Pending& p) {
+  for (unsigned r = p.reg; r < static_cast<unsigned>(p.reg) + p.count; ++r) {
+    if (p.to_sgpr) {
+      if (w.spending_count[r] > 0 && --w.spending_count[r] == 0) w.spending.reset(r);
+    } else {
+      if (w.vpending_count[r] > 0 && --w.vpending_count[r] == 0) w.vpending.reset(r);
+    }
+  }
+  for (const std::uint32_t record : {p.lds_record, p.lds_record2}) {
+    if (record == ~0U) continue;
+    w.lds_records[record].in_use = false;
+    w.free_lds_records.push_back(record);
+  }
+}
+
+void settle_to(Wave& w, PendingQueue& queue, unsigned count) {
+  while (queue.size() > count) {
+    settle(w, queue[0]);
+    queue.pop_front();
+  }
+}
+
+}  // namespace
+
+void add_pending(Wave& w, PendingQueue& queue, const Pending& pending) {
+  queue.push(pending);
+  for (unsigned r = pending.reg; r < static_cast<unsigned>(pending.reg) + pending.count; ++r) {
+    if (pending.to_sgpr) {
+      ++w.spending_count[r];
+      w.spending.set(r);
+    } else {
+      ++w.vpending_count[r];
+      w.vpending.set(r);
+    }
+  }
+}
+
+void wait_vm(Wave& w, unsigned count) { settle_to(w, w.vm, count); }
+
+void wait_vs(Wave& w, unsigned count) { settle_to(w, w.vs, count); }
+
+void wait_lgkm(Wave& w, unsigned count) {
+  if (count == 0) return settle_to(w, w.lgkm, 0);
+  for (std::size_t i = 0; i < w.lgkm.size(); ++i) {
+    if (w.lgkm[i].type != Pending::Type::lds) return;
+  }
+  settle_to(w, w.lgkm, count);
+}
+
+}  // namespace wavejit::sim

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: MIT
+// Matrix instructions of gfx11: D(16x16) = A(16xK) B(Kx16) + C. Layouts (hardware.md §2.1), wave32:
+// A: lane l and l+16 hold row l%16, VGPR g half h is k = 2g + h; B the same with columns; C and D:
+// VGPR v, lane l is row 2v + l/16, column l%16. In wave64, A and B are held four times and C/D has
+// row 4v + l/16. So D's registers are the 16x16 matrix in row-major order in both.
+#include "runtime/device/sim/exec/valu.hpp"
+
+namespace wavejit::sim::WAVEJIT_SIM_VARIANT {
+namespace {
+
+constexpr unsigned n = 16;
+
+/// [k][row or column]
+struct Fragment {
+  alignas(64) u32 x[n][n];
+};
+/// Row-major C and D.
+struct Tile {
+  alignas(64) u32 x[n][n];
+};
+
+/// Lanes 16 and up must copy lanes 0..15 in A and B, and all lanes must be on.
+WJ_SIM_INLINE void check_layout(Wave& w, const Inst& inst, unsigned dwords) {
+  if (w.exec() != w.all_lanes()) report_partial_exec(w, inst);
+  if (!w.worker->on(FaultKind::wmma_replication)) return;
+  for (unsigned operand = 0; operand < 2; ++operand) {
+    for (unsigned g = 0; g < dwords; ++g) {
+      const u32* row = w.row(inst.src[operand].reg + g);
+      u32 differs = 0;
+      for (unsigned copy = n; copy < w.lanes; copy += n)
+        for (unsigned l = 0; l < n; ++l) differs |= row[l] ^ row[copy + l];
+      if (differs != 0) return report_replication(w, inst, operand, g);
+    }
+  }
+}
+
+void load_c(Wave& w, const Inst& inst, Tile& c) {
+  const Source& s = inst.src[2];
+  u32* flat = &c.x[0][0];
+  if (s.kind == Source::Kind::vgpr) {
+    std::memcpy(flat, w.row(s.reg), sizeof c.x);
+    return;
+  }
+  const u32 value = w.scalar(s);
+  for (unsigned i = 0; i < n * n; ++i) flat[i] = value;
+}
+
+void store_d(Wave& w, const Inst& inst, const Tile& d) { std::memcpy(w.row(inst.dst), &d.x[0][0], sizeof d.x); }
+
+enum class Format : std::uint8_t { f16, bf16 };
+
+template <Format T>
+void load_pairs(Wave& w, const Inst& inst, unsigned operand, Fragment& f) {
+  const u32 negate_low = (inst.mods.neg_lo >> operand & 1) != 0 ? 0x8000 : 0;
+  const u32 negate_high = (inst.mods.neg_hi >> operand & 1) != 0 ? 0x8000 : 0;
+  for (unsigned g = 0; g < 8; ++g) {
+    const u32* row = w.row(inst.src[operand].reg + g);
+    for (unsigned l = 0; l < n; ++l) {
+      const u32 low = (row[l] & 0xFFFF) ^ negate_low;
+      const u32 high = row[l] >> 16 ^ negate_high;
+      f.x[2 * g][l] = T == Format::f16 ? f16_to_f32(low) : low << 16;
+      f.x[2 * g + 1][l] = T == Format::f16 ? f16_to_f32(high) : high << 16;
+    }
+  }
+}
+
+/// One step of the sum. Without FMA hardware: the product is exact in f64 and so is the sum as far as
+/// rounding to f32 can tell (16-bit factors).
+WJ_SIM_INLINE float step(float a, float b, float c) {
+#ifdef __FMA__
+  return __builtin_fmaf(a, b, c);
+#else
+  return static_cast<float>(static_cast<double>(a) * b + c);
+#endif
+}
+
+/// Rows in blocks of four, so that the sums stay in registers.
+void multiply(const Fragment& a, const Fragment& b, Tile& c) {
+  constexpr unsigned block = 4;
+  for (unsigned i = 0; i < n; i += block) {
+    float sum[block][n];
+    for (unsigned r = 0; r < block; ++r)
+      for (unsigned j = 0; j < n; ++j) sum[r][j] = as_f32(c.x[i + r][j]);
+    for (unsigned k = 0; k < n; ++k) {
+      for (unsigned r = 0; r < block; ++r) {
+        const float factor = as_f32(a.x[k][i + r]);
+        for (unsigned j = 0; j < n; ++j) sum[r][j] = step(factor, as_f32(b.x[k][j]), sum[r][j]);
+      }
+    }
+    for (unsigned r = 0; r < block; ++r)
+      for (unsigned j = 0; j < n; ++j) c.x[i + r][j] = bits_of(sum[r][j]);
+  }
+}
+
+template <Format T>
+void wmma_f32(Wave& w, const Inst& inst) {
+  check_layout(w, inst, 8);
+  Fragment a, b;
+  Tile c;
+  load_pairs<T>(w, inst, 0, a);
+  load_pairs<T>(w, inst, 1, b);
+  load_c(w, inst, c);
+  // neg_lo and neg_hi of C: negate, absolute value.
+  const bool absolute = (inst.mods.neg_hi >> 2 & 1) != 0;
+  const bool negate = (inst.mods.neg_lo >> 2 & 1) != 0;
+  if (absolute || negate) {
+    for (auto& row : c.x)
+      for (u32& x : row) x = (absolute ? x & 0x7FFFFFFF : x) ^ (negate ? 0x80000000 : 0);
+  }
+  multiply(a, b, c);
+  store_d(w, inst, c);
+}
+
+/// A and B of `Bits`-wide integers, 32/Bits of k per dword; neg_lo says signed.
+template <unsigned Bits>
+void wmma_i32(Wave& w, const Inst& inst) {
+  constexpr unsigned per_dword = 32 / Bits;
+  constexpr unsigned dwords = n / per_dword;
+  check_layout(w, inst, dwords);
+  Fragment f[2];
+  for (unsigned operand = 0; operand < 2; ++operand) {
+    const bool is_signed = (inst.mods.neg_lo >> operand & 1) != 0;
+    for (unsigned k = 0; k < n; ++k) {
+      const u32* row = w.row(inst.src[operand].reg + k / per_dword);
+      const unsigned up = 32 - Bits * (k % per_dword + 1);
+      for (unsigned l = 0; l < n; ++l) {
+        const u32 top = row[l] << up;
+        f[operand].x[k][l] = is_signed ? static_cast<u32>(static_cast<i32>(top) >> (32 - Bits)) : top >> (32 - Bits);
+      }
+    }
+  }
+  Tile c;
+  load_c(w, inst, c);
+  for (unsigned i = 0; i < n; ++i) {
+    for (unsigned j = 0; j < n; ++j) {
+      i64 sum = static_cast<i32>(c.x[i][j]);
+      for (unsigned k = 0; k < n; ++k) sum += i64{static_cast<i32>(f[0].x[k][i])} * static_cast<i32>(f[1].x[k][j]);
+      if (inst.mods.clamp) sum = sum > 0x7FFFFFFF ? 0x7FFFFFFF : sum < -i64{0x80000000} ? -i64{0x80000000} : sum;
+      c.x[i][j] = static_cast<u32>(sum);
+    }
+  }
+  store_d(w, inst, c);
+}
+
+}  // namespace
+
+void add_matrix(Handlers& h) {
+  h.set(Opcode::v_wmma_f32_16x16x16_f16, wmma_f32<Format::f16>);
+  h.set(Opcode::v_wmma_f32_16x16x16_bf16, wmma_f32<Format::bf16>);
+  h.set(Opcode::v_wmma_i32_16x16x16_iu8, wmma_i32<8>);
+  h.set(Opcode::v_wmma_i32_16x16x16_iu4, wmma_i32<4>);
+}
+
+}  // namespace wavejit::sim::WAVEJIT_SIM_VARIANT

@@ -1,0 +1,302 @@
+// SPDX-License-Identifier: MIT
+// LDS loads, stores and lane permutes.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+#include "runtime/device/sim/access.hpp"
+#include "runtime/device/sim/bank_conflicts.hpp"
+#include "runtime/device/sim/handlers.hpp"
+#include "runtime/device/sim/wave.hpp"
+
+namespace wavejit::sim {
+namespace {
+
+using detail::Inst;
+using isa::Opcode;
+
+template <class F>
+void each_set(std::uint64_t lanes, F&& f) {
+  for (; lanes != 0; lanes &= lanes - 1) f(static_cast<unsigned>(std::countr_zero(lanes)));
+}
+
+/// One access of the wave: byte addresses of the lanes that take part.
+struct LdsAccess {
+  std::uint64_t lanes = 0;
+  unsigned bytes = 4;
+  std::array<std::uint32_t, detail::max_lanes> address{};
+};
+
+/// Alignment that LDS asks of an access (hardware.md §7).
+unsigned alignment_of(const Wave& w, unsigned bytes) {
+  if (bytes >= 8 && w.worker->launch->options.lds_unaligned_mode) return 4;
+  return bytes == 12 ? 16 : bytes;
+}
+
+/// Addresses and checks. Lanes out of bounds or misaligned are reported; the former drop out.
+LdsAccess resolve(Wave& w, const Inst& inst, std::uint32_t offset, unsigned bytes) {
+  LdsAccess a;
+  a.bytes = bytes;
+  a.lanes = w.exec();
+  const std::uint32_t* row = w.row(inst.src[0].reg);
+  const std::uint32_t size = w.group->lds.size();
+  const std::uint32_t alignment = alignment_of(w, bytes);
+  std::uint64_t outside = 0;
+  std::uint32_t low_bits = 0;
+  for (unsigned l = 0; l < w.lanes; ++l) {
+    const std::uint64_t at = std::uint64_t{row[l]} + offset;
+    a.address[l] = static_cast<std::uint32_t>(at);
+    const bool active = (a.lanes >> l & 1) != 0;
+    if (active && (at > size || size - at < bytes)) outside |= std::uint64_t{1} << l;
+    if (active) low_bits |= static_cast<std::uint32_t>(at);
+  }
+  if (outside != 0) {
+    const auto first = static_cast<unsigned>(std::countr_zero(outside));
+    report(w, inst, FaultKind::out_of_bounds, outside, std::uint64_t{row[first]} + offset,
+           [&] { return fmt::format("LDS access of {} bytes; the workgroup has {} bytes of LDS", bytes, size); });
+    a.lanes &= ~outside;
+  }
+  if ((low_bits & (alignment - 1)) != 0) {
+    std::uint64_t bad = 0;
+    each_set(a.lanes, [&](unsigned l) {
+      if ((a.address[l] & (alignment - 1)) != 0) bad |= std::uint64_t{1} << l;
+    });
+    if (bad != 0) {
+      report(w, inst, FaultKind::misaligned, bad, a.address[static_cast<unsigned>(std::countr_zero(bad))],
+             [&] { return fmt::format("an LDS access of {} bytes needs {}-byte alignment", bytes, alignment); });
+    }
+  }
+  return a;
+}
+
+void report_clash(Wave& w, const Inst& inst, unsigned lane, std::uint32_t address, bool store, const Lds::Result& r) {
+  const FaultKind kind = r.clash == Lds::Clash::race ? FaultKind::lds_race : FaultKind::unwaited_at_barrier;
+  report(w, inst, kind, std::uint64_t{1} << lane, address, [&] {
+    const std::string pair = fmt::format("{} bytes that wave {} {}", store ? "writes" : "reads", r.other,
+                                         r.other_wrote ? "writes" : "reads");
+    return r.clash == Lds::Clash::race
+               ? pair + " with no barrier between"
+               : pair + "; the barrier between does not count, since that wave passed it without waiting (lgkmcnt)";
+  });
+}
+
+/// Remembers what a pending access touched, for the barrier that may come before its wait.
+std::uint32_t record(Wave& w, const LdsAccess& a, bool store) {
+  if (!w.worker->on(FaultKind::unwaited_at_barrier)) return ~0U;
+  std::uint32_t slot = 0;
+  if (w.free_lds_records.empty()) {
+    slot = static_cast<std::uint32_t>(w.lds_records.size());
+    w.lds_records.emplace_back();
+  } else {
+    slot = w.free_lds_records.back();
+    w.free_lds_records.pop_back();
+  }
+  LdsRecord& r = w.lds_records[slot];
+  r.lanes = a.lanes;
+  r.bytes = static_cast<std::uint8_t>(a.bytes);
+  r.store = store;
+  r.in_use = true;
+  r.address = a.address;
+  return slot;
+}
+
+/// One operation for the counter, of one address or two.
+void add_lds_pending(Wave& w, const Inst& inst, const LdsAccess& a, const LdsAccess* b, bool store, unsigned reg,
+                     unsigned count) {
+  const std::uint32_t first = record(w, a, store);
+  add_pending(w, w.lgkm,
+              {.type = Pending::Type::lds,
+               .reg = static_cast<std::uint16_t>(reg),
+               .count = static_cast<std::uint16_t>(count),
+               .inst = inst.index,
+               .lds_record = first,
+               .lds_record2 = b != nullptr ? record(w, *b, store) : ~0U});
+}
+
+void count_conflicts(Wave& w, const Inst& inst, const LdsAccess& a) {
+  w.worker->bytes[inst.index] += static_cast<std::uint64_t>(std::popcount(a.lanes)) * a.bytes;
+  if (!w.worker->launch->options.count_bank_conflicts) return;
+  w.worker->conflicts[inst.index] +=
+      conflict_cycles(a.address, a.lanes, w.lanes, a.bytes, w.code->target->lds_banks);
+}
+
+/// Loads `a` into registers from `reg` on; the caller makes them pending.
+void load_into(Wave& w, const Inst& inst, const LdsAccess& a, unsigned reg, const MemoryShape& shape) {
+  Lds& lds = w.group->lds;
+  const bool races = w.worker->on(FaultKind::lds_race);
+  const unsigned registers = std::max(1U, a.bytes / 4);
+  std::array<std::uint64_t, 4> low{}, high{};
+  std::uint64_t any = 0;
+  each_set(w.exec(), [&](unsigned l) {
+    const std::uint64_t bit = std::uint64_t{1} << l;
+    std::uint32_t value[4]{};
+    if ((a.lanes & bit) != 0) {
+      const std::uint32_t at = a.address[l];
+      std::memcpy(value, lds.data() + at, a.bytes);
+      const std::uint32_t missing = ~lds.defined_bits(at, a.bytes) & ((1U << a.bytes) - 1);
+      any |= missing;
+      for (unsigned d = 0; missing != 0 && d < registers; ++d) {
+        const std::uint32_t dword = missing >> (4 * d) & 15;
+        const bool narrow = a.bytes < 4;
+        if (narrow ? dword != 0 : (dword & 3) != 0) low[d] |= bit;
+        if (narrow ? dword != 0 : (dword & 12) != 0) high[d] |= bit;
+      }
+      if (races) {
+        const Lds::Result r = lds.on_read(w.id, w.group->epoch, at, a.bytes);
+        if (r.clash != Lds::Clash::none) report_clash(w, inst, l, at, false, r);
+      }
+    }
+    if (a.bytes < 4 && shape.sign_extend) {
+      value[0] = a.bytes == 1 ? static_cast<std::uint32_t>(static_cast<std::int8_t>(value[0]))
+                              : static_cast<std::uint32_t>(static_cast<std::int16_t>(value[0]));
+    }
+    for (unsigned d = 0; d < registers; ++d) {
+      std::uint32_t& r = w.row(reg + d)[l];
+      r = shape.halves == detail::both_halves  ? value[d]
+          : shape.halves == detail::high_half ? (r & 0xFFFF) | value[d] << 16
+                                              : (r & 0xFFFF0000) | (value[d] & 0xFFFF);
+    }
+  });
+  for (unsigned d = 0; d < registers; ++d) {
+    if (any != 0 || w.partial.test(reg + d)) set_undefined(w, reg + d, w.exec(), low[d], high[d], shape.halves);
+  }
+}
+
+/// Stores dwords (or the named part of one) from `reg` on.
+void store_from(Wave& w, const Inst& inst, const LdsAccess& a, unsigned reg, bool high) {
+  Lds& lds = w.group->lds;
+  const bool races = w.worker->on(FaultKind::lds_race);
+  each_set(a.lanes, [&](unsigned l) {
+    std::uint32_t value[4]{};
+    for (unsigned d = 0; d < std::max(1U, a.bytes / 4); ++d) value[d] = w.row(reg + d)[l];
+    if (high) value[0] >>= 16;
+    const std::uint32_t at = a.address[l];
+    if (races) {
+      const bool same = std::memcmp(lds.data() + at, value, a.bytes) == 0 &&
+                        lds.defined_bits(at, a.bytes) == (1U << a.bytes) - 1;
+      const Lds::Result r = lds.on_write(w.id, w.group->epoch, at, a.bytes, same);
+      if (r.clash != Lds::Clash::none) report_clash(w, inst, l, at, true, r);
+    }
+    std::memcpy(lds.data() + at, value, a.bytes);
+    lds.define(at, a.bytes);
+  });
+}
+
+void load(Wave& w, const Inst& inst) {
+  const MemoryShape shape = memory_shape(inst.op);
+  const LdsAccess a = resolve(w, inst, static_cast<std::uint32_t>(inst.mods.offset), shape.bytes);
+  count_conflicts(w, inst, a);
+  load_into(w, inst, a, inst.dst, shape);
+  add_lds_pending(w, inst, a, nullptr, false, inst.dst, std::max(1U, shape.bytes / 4));
+}
+
+void store(Wave& w, const Inst& inst) {
+  const MemoryShape shape = memory_shape(inst.op);
+  const LdsAccess a = resolve(w, inst, static_cast<std::uint32_t>(inst.mods.offset), shape.bytes);
+  count_conflicts(w, inst, a);
+  store_from(w, inst, a, inst.src[1].reg, shape.halves == detail::high_half);
+  add_lds_pending(w, inst, a, nullptr, true, 0, 0);
+}
+
+/// Two accesses of `Bytes`, their offsets counted in elements (or in 64 elements).
+template <unsigned Bytes, unsigned Stride>
+void load2(Wave& w, const Inst& inst) {
+  const MemoryShape shape{.bytes = Bytes};
+  const LdsAccess a = resolve(w, inst, inst.mods.offset0 * Bytes * Stride, Bytes);
+  const LdsAccess b = resolve(w, inst, inst.mods.offset1 * Bytes * Stride, Bytes);
+  count_conflicts(w, inst, a);
+  count_conflicts(w, inst, b);
+  load_into(w, inst, a, inst.dst, shape);
+  load_into(w, inst, b, inst.dst + Bytes / 4, shape);
+  add_lds_pending(w, inst, a, &b, false, inst.dst, 2 * (Bytes / 4));
+}
+
+template <unsigned Bytes, unsigned Stride>
+void store2(Wave& w, const Inst& inst) {
+  const LdsAccess a = resolve(w, inst, inst.mods.offset0 * Bytes * Stride, Bytes);
+  const LdsAccess b = resolve(w, inst, inst.mods.offset1 * Bytes * Stride, Bytes);
+  count_conflicts(w, inst, a);
+  count_conflicts(w, inst, b);
+  store_from(w, inst, a, inst.src[1].reg, false);
+  store_from(w, inst, b, inst.src[2].reg, false);
+  add_lds_pending(w, inst, a, &b, true, 0, 0);
+}
+
+// ---- permutes: they use the LDS crossbar, not its memory, and count in lgkmcnt
+
+void finish_permute(Wave& w, const Inst& inst, const std::array<std::uint32_t, detail::max_lanes>& out) {
+  each_set(w.exec(), [&](unsigned l) { w.row(inst.dst)[l] = out[l]; });
+  if (w.partial.test(inst.dst)) set_undefined(w, inst.dst, w.exec(), 0, 0, detail::both_halves);
+  add_pending(w, w.lgkm, {.type = Pending::Type::lds, .reg = inst.dst, .count = 1, .inst = inst.index});
+}
+
+/// Lane l reads data of lane (address/4) mod lanes; an inactive lane gives 0.
+void bpermute(Wave& w, const Inst& inst) {
+  std::array<std::uint32_t, detail::max_lanes> out{};
+  const std::uint32_t* address = w.row(inst.src[0].reg);
+  const std::uint32_t* data = w.row(inst.src[1].reg);
+  each_set(w.exec(), [&](unsigned l) {
+    const std::uint32_t from = (address[l] + static_cast<std::uint32_t>(inst.mods.offset)) / 4 % w.lanes;
+    out[l] = (w.exec() >> from & 1) != 0 ? data[from] : 0;
+  });
+  finish_permute(w, inst, out);
+}
+
+/// Lane l sends its data to lane (address/4) mod lanes; the highest sender wins; others get 0.
+void permute(Wave& w, const Inst& inst) {
+  std::array<std::uint32_t, detail::max_lanes> out{};
+  const std::uint32_t* address = w.row(inst.src[0].reg);
+  const std::uint32_t* data = w.row(inst.src[1].reg);
+  each_set(w.exec(), [&](unsigned l) {
+    out[(address[l] + static_cast<std::uint32_t>(inst.mods.offset)) / 4 % w.lanes] = data[l];
+  });
+  finish_permute(w, inst, out);
+}
+
+/// offset[15] = 1: quads by four 2-bit selectors; else in 32 lanes: ((l & and) | or) ^ xor.
+void swizzle(Wave& w, const Inst& inst) {
+  std::array<std::uint32_t, detail::max_lanes> out{};
+  const std::uint32_t* data = w.row(inst.src[0].reg);
+  const auto mode = static_cast<std::uint32_t>(inst.mods.offset);
+  each_set(w.exec(), [&](unsigned l) {
+    unsigned from = 0;
+    if ((mode & 0x8000) != 0) {
+      from = (l & ~3U) | (mode >> (2 * (l & 3)) & 3);
+    } else {
+      from = (l & 32U) | ((((l & 31) & (mode & 31)) | (mode >> 5 & 31)) ^ (mode >> 10 & 31));
+    }
+    out[l] = (w.exec() >> from & 1) != 0 ? data[from] : 0;
+  });
+  finish_permute(w, inst, out);
+}
+
+}  // namespace
+
+void add_lds(Handlers& h) {
+  for (const Opcode op :
+       {Opcode::ds_load_b32, Opcode::ds_load_b64, Opcode::ds_load_b96, Opcode::ds_load_b128, Opcode::ds_load_u8,
+        Opcode::ds_load_i8, Opcode::ds_load_u16, Opcode::ds_load_i16, Opcode::ds_load_u16_d16,
+        Opcode::ds_load_u16_d16_hi}) {
+    h.set(op, load);
+  }
+  for (const Opcode op :
+       {Opcode::ds_store_b8, Opcode::ds_store_b16, Opcode::ds_store_b16_d16_hi, Opcode::ds_store_b8_d16_hi,
+        Opcode::ds_store_b32, Opcode::ds_store_b64, Opcode::ds_store_b96, Opcode::ds_store_b128}) {
+    h.set(op, store);
+  }
+  h.set(Opcode::ds_load_2addr_b32, load2<4, 1>);
+  h.set(Opcode::ds_load_2addr_b64, load2<8, 1>);
+  h.set(Opcode::ds_load_2addr_stride64_b32, load2<4, 64>);
+  h.set(Opcode::ds_load_2addr_stride64_b64, load2<8, 64>);
+  h.set(Opcode::ds_store_2addr_b32, store2<4, 1>);
+  h.set(Opcode::ds_store_2addr_b64, store2<8, 1>);
+  h.set(Opcode::ds_store_2addr_stride64_b32, store2<4, 64>);
+  h.set(Opcode::ds_store_2addr_stride64_b64, store2<8, 64>);
+  h.set(Opcode::ds_bpermute_b32, bpermute);
+  h.set(Opcode::ds_permute_b32, permute);
+  h.set(Opcode::ds_swizzle_b32, swizzle);
+}
+
+}  // namespace wavejit::sim

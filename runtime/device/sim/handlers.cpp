@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: MIT
+#include "runtime/device/sim/handlers.hpp"
+
+namespace wavejit::sim {
+namespace {
+
+Handlers make() {
+  Handlers h;
+  add_scalar(h);
+  add_scalar_compares(h);
+  add_control(h);
+  add_scalar_memory(h);
+  add_lds(h);
+  add_buffer(h);
+  add_global(h);
+#if defined(WAVEJIT_SIM_HAS_AVX2)
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("f16c") &&
+      __builtin_cpu_supports("bmi2")) {
+    avx2::add_vector(h);
+    return h;
+  }
+#endif
+  portable::add_vector(h);
+  return h;
+}
+
+}  // namespace
+
+const Handlers& handlers() {
+  static const Handlers table = make();
+  return table;
+}
+
+}  // namespace wavejit::sim

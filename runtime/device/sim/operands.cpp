@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: MIT
+#include "runtime/device/sim/operands.hpp"
+
+#include <bit>
+#include <string_view>
+
+#include "runtime/device/sim/numerics.hpp"
+
+namespace wavejit::sim::detail {
+namespace {
+
+using isa::Opcode;
+
+/// Letter of source `i` in the opcode's signature: 'k' = packed or 16-bit.
+char source_class(Opcode op, unsigned i) {
+  std::string_view text = isa::info(op).signature;
+  text.remove_prefix(text.find('=') + 1);
+  for (; i > 0; --i) {
+    const std::size_t comma = text.find(',');
+    if (comma == std::string_view::npos) return '?';
+    text.remove_prefix(comma + 1);
+  }
+  return text.empty() ? '?' : text.front();
+}
+
+bool is_mix(Opcode op) {
+  return op == Opcode::v_fma_mix_f32 || op == Opcode::v_fma_mixlo_f16 || op == Opcode::v_fma_mixhi_f16;
+}
+
+/// VOP3 dot products whose first two sources are pairs although they are not VOP3P.
+bool pairs_in_first_two(Opcode op) {
+  return op == Opcode::v_dot2_bf16_bf16 || op == Opcode::v_dot2_f16_f16 || op == Opcode::v_dot2acc_f32_f16 ||
+         op == Opcode::v_dot2acc_f32_bf16;
+}
+
+std::uint8_t half_of(bool high) { return high ? high_half : low_half; }
+
+std::uint8_t packed_halves(const isa::Modifiers& mods, unsigned i) {
+  const bool low_from_high = (mods.op_sel >> i & 1) != 0;
+  const bool high_from_high = (mods.op_sel_hi >> i & 1) != 0;
+  return static_cast<std::uint8_t>(half_of(low_from_high) | half_of(high_from_high));
+}
+
+}  // namespace
+
+std::uint8_t source_halves(const isa::Instruction& inst, unsigned i) {
+  const Opcode op = inst.op;
+  switch (op) {
+    case Opcode::v_cvt_f32_ubyte0:
+    case Opcode::v_cvt_f32_ubyte1:
+    case Opcode::v_cvt_off_f32_i4:
+      return low_half;
+    case Opcode::v_cvt_f32_ubyte2:
+    case Opcode::v_cvt_f32_ubyte3:
+      return high_half;
+    case Opcode::ds_store_b8:
+    case Opcode::ds_store_b16:
+      return i == 1 ? low_half : both_halves;
+    case Opcode::ds_store_b8_d16_hi:
+    case Opcode::ds_store_b16_d16_hi:
+      return i == 1 ? high_half : both_halves;
+    case Opcode::buffer_store_b8:
+    case Opcode::buffer_store_b16:
+      return i == 0 ? low_half : both_halves;
+    case Opcode::buffer_store_d16_hi_b16:
+      return i == 0 ? high_half : both_halves;
+    case Opcode::global_store_b8:
+    case Opcode::global_store_b16:
+      return i == 1 ? low_half : both_halves;
+    case Opcode::global_store_d16_hi_b16:
+      return i == 1 ? high_half : both_halves;
+    default:
+      break;
+  }
+  if (is_mix(op)) {
+    if ((inst.mods.op_sel_hi >> i & 1) == 0) return both_halves;
+    return half_of((inst.mods.op_sel >> i & 1) != 0);
+  }
+  if (source_class(op, i) != 'k') return both_halves;
+  if (inst.has(isa::flag::vop3p)) return packed_halves(inst.mods, i);
+  if (pairs_in_first_two(op) && i < 2) return both_halves;
+  return half_of(inst.src[i].half == isa::Half::high || (inst.mods.op_sel >> i & 1) != 0);
+}
+
+std::uint8_t destination_halves(const isa::Instruction& inst) {
+  const Opcode op = inst.op;
+  if (op == Opcode::v_fma_mixhi_f16 || inst.has(isa::flag::d16_hi)) return high_half;
+  if (op == Opcode::v_fma_mixlo_f16 || inst.has(isa::flag::d16)) return low_half;
+  if (op == Opcode::v_dot2acc_f32_f16 || op == Opcode::v_dot2acc_f32_bf16) return both_halves;
+  const bool half_result =
+      op == Opcode::v_cvt_f16_f32 || (inst.has(isa::flag::tied) && source_class(op, 0) == 'k');
+  if (!half_result) return both_halves;
+  const bool high = inst.dst[0].half == isa::Half::high || (inst.mods.op_sel >> inst.src_count & 1) != 0;
+  return half_of(high);
+}
+
+bool accumulates(Opcode op) {
+  switch (op) {
+    case Opcode::v_fmac_f32:
+    case Opcode::v_fmac_f16:
+    case Opcode::v_dot2acc_f32_f16:
+    case Opcode::v_dot2acc_f32_bf16:
+    case Opcode::v_swap_b32:
+    case Opcode::s_addk_i32:
+    case Opcode::s_mulk_i32:
+    case Opcode::s_bitset0_b32:
+    case Opcode::s_bitset1_b32:
+    case Opcode::s_cmov_b32:
+    case Opcode::s_cmovk_i32:
+    case Opcode::s_fmac_f32:
+      return true;
+    default:
+      return false;
+  }
+}
+
+LaneUse lane_use(Opcode op) {
+  switch (op) {
+    case Opcode::v_readfirstlane_b32:
+      return LaneUse::first_active;
+    case Opcode::v_readlane_b32:
+      return LaneUse::selected;
+    default:
+      return isa::info(op).pipe == isa::Pipe::matrix ? LaneUse::all : LaneUse::exec;
+  }
+}
+
+OnUndefined on_undefined(Opcode op) {
+  switch (op) {
+    case Opcode::s_mov_b32:
+    case Opcode::s_mov_b64:
+    case Opcode::s_cselect_b32:
+    case Opcode::s_cselect_b64:
+    case Opcode::s_cmov_b32:
+    case Opcode::v_mov_b32:
+    case Opcode::v_mov_b16:
+    case Opcode::v_cndmask_b32:
+    case Opcode::v_cndmask_b16:
+    case Opcode::v_and_b32:
+    case Opcode::v_or_b32:
+    case Opcode::v_xor_b32:
+    case Opcode::v_xnor_b32:
+    case Opcode::v_not_b32:
+    case Opcode::v_and_or_b32:
+    case Opcode::v_or3_b32:
+    case Opcode::v_xor3_b32:
+    case Opcode::v_lshl_or_b32:
+    case Opcode::v_lshlrev_b32:
+    case Opcode::v_lshrrev_b32:
+    case Opcode::v_ashrrev_i32:
+    case Opcode::v_lshlrev_b64:
+    case Opcode::v_lshrrev_b64:
+    case Opcode::v_ashrrev_i64:
+    case Opcode::v_bfe_u32:
+    case Opcode::v_bfe_i32:
+    case Opcode::v_bfi_b32:
+    case Opcode::v_bfrev_b32:
+    case Opcode::v_alignbit_b32:
+    case Opcode::v_alignbyte_b32:
+    case Opcode::v_perm_b32:
+    case Opcode::v_and_b16:
+    case Opcode::v_or_b16:
+    case Opcode::v_xor_b16:
+    case Opcode::v_not_b16:
+    case Opcode::v_lshlrev_b16:
+    case Opcode::v_lshrrev_b16:
+    case Opcode::v_pack_b32_f16:
+    case Opcode::v_cvt_u32_u16:
+      return OnUndefined::propagate;
+    default:
+      return OnUndefined::report;
+  }
+}
+
+unsigned matrix_operand_dwords(Opcode op) {
+  switch (op) {
+    case Opcode::v_wmma_i32_16x16x16_iu8:
+      return 4;
+    case Opcode::v_wmma_i32_16x16x16_iu4:
+      return 2;
+    default:
+      return 8;
+  }
+}
+
+std::uint64_t constant_bits(const isa::Instruction& inst, unsigned i) {
+  const isa::Operand& o = inst.src[i];
+  const bool mix_half = is_mix(inst.op) && (inst.mods.op_sel_hi >> i & 1) != 0;
+  const bool half = mix_half || source_class(inst.op, i) == 'k';
+  if (o.kind == isa::Operand::Kind::fimm && half) {
+    const bool bf16 = inst.info().name.find("bf16") != std::string_view::npos;
+    const auto bits = static_cast<std::uint32_t>(o.value);
+    return bf16 ? bits >> 16 : f32_to_f16_nearest(bits);
+  }
+  if (o.kind == isa::Operand::Kind::fimm) return static_cast<std::uint32_t>(o.value);
+  return static_cast<std::uint64_t>(o.value);
+}
+
+}  // namespace wavejit::sim::detail

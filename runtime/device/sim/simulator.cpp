@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: MIT
+// The launch: checks its parameters, hands workgroups to host threads, collects their reports.
+#include "runtime/device/sim/simulator.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <mutex>
+#include <new>
+#include <numeric>
+#include <thread>
+
+#include "runtime/device/sim/group.hpp"
+#include "runtime/device/sim/wave.hpp"
+
+namespace wavejit::sim {
+namespace {
+
+using detail::Code;
+
+std::uint64_t product(const std::array<std::uint32_t, 3>& a) {
+  return std::uint64_t{a[0]} * a[1] * a[2];
+}
+
+void put(std::span<std::byte> packet, std::size_t offset, std::uint64_t value, unsigned bytes) {
+  for (unsigned i = 0; i < bytes; ++i) packet[offset + i] = static_cast<std::byte>(value >> (8 * i));
+}
+
+/// The AQL dispatch packet, which kernels may read grid and workgroup sizes from.
+std::array<std::byte, 64> dispatch_packet(const Code& code, const LaunchParams& launch, std::uint64_t kernarg) {
+  std::array<std::byte, 64> p{};
+  const std::span<std::byte> packet(p);
+  for (unsigned i = 0; i < 3; ++i) {
+    put(packet, 4 + 2 * i, launch.block[i], 2);
+    put(packet, 12 + 4 * i, std::uint64_t{launch.grid[i]} * launch.block[i], 4);
+  }
+  put(packet, 24, code.private_bytes, 4);
+  put(packet, 28, code.lds_bytes + launch.dynamic_lds_bytes, 4);
+  put(packet, 40, kernarg, 8);
+  return p;
+}
+
+/// The run's own allocations, given back whatever happens.
+class LaunchMemory {
+ public:
+  LaunchMemory(Memory& memory, const Code& code, const LaunchParams& launch) : memory_(memory) {
+    if (!launch.kernarg.empty()) {
+      kernarg_ = make(launch.kernarg, 16, "kernarg");
+      if (!kernarg_) return;
+    }
+    const auto packet = dispatch_packet(code, launch, kernarg_.value_or(0));
+    packet_ = make(packet, 64, "dispatch packet");
+  }
+  LaunchMemory(const LaunchMemory&) = delete;
+  LaunchMemory& operator=(const LaunchMemory&) = delete;
+  ~LaunchMemory() {
+    if (kernarg_.value_or(0) != 0) (void)memory_.release(*kernarg_);
+    if (packet_.value_or(0) != 0) (void)memory_.release(*packet_);
+  }
+
+  [[nodiscard]] Result<void> error() const {
+    if (!kernarg_) return std::unexpected(kernarg_.error());
+    if (!packet_) return std::unexpected(packet_.error());
+    return {};
+  }
+  [[nodiscard]] std::uint64_t kernarg() const { return kernarg_.value_or(0); }
+  [[nodiscard]] std::uint64_t packet() const { return packet_.value_or(0); }
+
+ private:
+  Result<std::uint64_t> make(std::span<const std::byte> bytes, std::uint64_t alignment, std::string name) {
+    auto address = memory_.allocate(bytes.size(), alignment, std::move(name));
+    if (!address) return address;
+    if (auto ok = memory_.write(*address, bytes); !ok) return std::unexpected(ok.error());
+    if (auto ok = memory_.set_read_only(*address, true); !ok) return std::unexpected(ok.error());
+    return address;
+  }
+
+  Memory& memory_;
+  Result<std::uint64_t> kernarg_ = 0;
+  Result<std::uint64_t> packet_ = 0;
+};
+
+/// Work shared by the host threads.
+struct Queue {
+  Queue(const LaunchParams& l, std::uint64_t n) : launch(l), count(n) {}
+  const LaunchParams& launch;
+  std::uint64_t count;
+  std::atomic<std::uint64_t> next{0}, done{0};
+  std::atomic<bool> out_of_memory{false};
+  std::mutex progress;
+
+  [[nodiscard]] std::uint64_t id(std::uint64_t i) const { return launch.workgroups.empty() ? i : launch.workgroups[i]; }
+};
+
+void work(Queue& queue, Worker& worker) noexcept {
+  try {
+    for (;;) {
+      const std::uint64_t i = queue.next.fetch_add(1);
+      if (i >= queue.count) return;
+      run_group(worker, queue.id(i));
+      const std::uint64_t done = queue.done.fetch_add(1) + 1;
+      if (queue.launch.options.progress) {
+        const std::scoped_lock lock(queue.progress);
+        queue.launch.options.progress(done, queue.count);
+      }
+    }
+  } catch (const std::bad_alloc&) {
+    queue.out_of_memory = true;
+  } catch (...) {  // a progress callback that throws ends this thread's share
+    queue.out_of_memory = true;
+  }
+}
+
+bool counts_accesses(isa::Pipe pipe) {
+  return pipe == isa::Pipe::lds || pipe == isa::Pipe::vmem || pipe == isa::Pipe::smem;
+}
+
+RunReport collect(const Code& code, std::vector<Worker>& workers) {
+  RunReport r;
+  Worker& first = workers.front();
+  for (std::size_t t = 1; t < workers.size(); ++t) {
+    Worker& w = workers[t];
+    first.log.merge(std::move(w.log));
+    for (std::size_t i = 0; i < code.insts.size(); ++i) {
+      first.executed[i] += w.executed[i];
+      first.bytes[i] += w.bytes[i];
+      first.conflicts[i] += w.conflicts[i];
+    }
+  }
+  r.totals = first.log.totals();
+  r.distinct_faults = first.log.distinct();
+  r.faults = first.log.take();
+  for (Fault& f : r.faults) {
+    const detail::InstText& text = code.texts[f.index];
+    f.instruction = text.text;
+    f.code_address = text.address;
+  }
+  for (std::size_t i = 0; i < code.insts.size(); ++i) {
+    const detail::Inst& inst = code.insts[i];
+    const std::uint64_t n = first.executed[i];
+    // A VOPD pair is one instruction; its second half is counted with the first.
+    const bool second = i > 0 && code.insts[i - 1].dual_first;
+    if (!second) {
+      r.wave_instructions += n;
+      r.per_pipe[static_cast<std::size_t>(inst.pipe)] += n;
+    }
+    if (n != 0 && counts_accesses(inst.pipe)) {
+      r.accesses.push_back({.index = static_cast<std::uint32_t>(i),
+                            .executed = n,
+                            .bytes = first.bytes[i],
+                            .conflict_cycles = first.conflicts[i]});
+      r.lds_conflict_cycles += first.conflicts[i];
+    }
+  }
+  r.executed = std::move(first.executed);
+  return r;
+}
+
+}  // namespace
+
+Result<RunReport> run(const Program& program, Memory& memory, const LaunchParams& launch) {
+  const auto start = std::chrono::steady_clock::now();
+  const Code& code = program.code();
+  if (auto ok = check_launch(code, launch); !ok) return std::unexpected(std::move(ok.error()));
+  const LaunchMemory own(memory, code, launch);
+  if (auto ok = own.error(); !ok) return std::unexpected(std::move(ok.error()));
+  memory.begin_run();
+
+  Queue queue(launch, launch.workgroups.empty() ? product(launch.grid) : launch.workgroups.size());
+  const std::uint64_t wanted =
+      launch.options.threads != 0 ? launch.options.threads : std::max(1U, std::thread::hardware_concurrency());
+  std::vector<Worker> workers(static_cast<std::size_t>(std::clamp<std::uint64_t>(wanted, 1, std::min<std::uint64_t>(queue.count, 256))));
+  for (Worker& w : workers) {
+    prepare_worker(w, code, memory, launch, own.kernarg(), own.packet());
+  }
+  {
+    std::vector<std::jthread> threads;
+    for (std::size_t i = 1; i < workers.size(); ++i) {
+      threads.emplace_back([&queue, &worker = workers[i]] { work(queue, worker); });
+    }
+    work(queue, workers.front());
+  }
+  if (queue.out_of_memory) return fail(ErrorCode::simulation, "the host ran out of memory during the run");
+  RunReport report = collect(code, workers);
+  report.workgroups = queue.count;
+  report.waves = queue.count * ((product(launch.block) + code.lanes - 1) / code.lanes);
+  report.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  return report;
+}
+
+}  // namespace wavejit::sim
