@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: MIT
+#include "tests/harness/tensors.hpp"
+
+#include <cassert>
+#include <cstring>
+#include <functional>
+#include <set>
+#include <span>
+
+#include "tests/oracle/pack.hpp"
+
+namespace wavejit::harness {
+namespace {
+
+/// Rows (or columns) of the output that the tiles cover, each once.
+std::set<std::int64_t> covered(const std::vector<Tile>& tiles, bool rows) {
+  std::set<std::int64_t> all;
+  std::set<std::int64_t> begun;  // tiles share their ranges: look at each once
+  for (const Tile& tile : tiles) {
+    const std::int64_t begin = rows ? tile.block.row_begin : tile.block.column_begin;
+    const std::int64_t end = rows ? tile.block.row_end : tile.block.column_end;
+    if (!begun.insert(begin).second) continue;
+    for (std::int64_t i = begin; i < end; ++i) all.insert(all.end(), i);
+  }
+  return all;
+}
+
+/// Writes f(row) at row * stride for every row.
+template <class Row>
+Result<void> write_rows(sim::Memory& memory, std::uint64_t address, std::int64_t stride,
+                        const std::set<std::int64_t>& rows, const Row& f) {
+  for (const std::int64_t row : rows) {
+    const auto values = f(row);
+    const auto at = address + static_cast<std::uint64_t>(row) * static_cast<std::uint64_t>(stride);
+    if (auto ok = memory.write(at, std::as_bytes(std::span(values))); !ok) return ok;
+  }
+  return {};
+}
+
+void put(std::vector<std::byte>& kernarg, const templates::Argument& argument, std::uint64_t value) {
+  assert(argument.size <= sizeof value && argument.offset + argument.size <= kernarg.size());
+  std::memcpy(kernarg.data() + argument.offset, &value, argument.size);  // little-endian host, as the device
+}
+
+}  // namespace
+
+oracle::Shape oracle_shape(const templates::Problem& problem) {
+  return {
+      .format = problem.activation == templates::DataType::f16 ? oracle::Format::f16 : oracle::Format::bf16,
+      .n = problem.n,
+      .k = problem.k,
+      .group = problem.group,
+      .has_zero_points = problem.zero_points == templates::ZeroPoints::packed};
+}
+
+Result<void> Tensors::fill(const templates::Argument& argument, std::uint64_t address,
+                           const oracle::Shape& shape, const std::vector<Tile>& tiles,
+                           const oracle::Values& values) {
+  const std::int64_t stride = argument.strides.empty() ? 0 : argument.strides.front();
+  if (argument.name == "activations")
+    return write_rows(memory_, address, stride, covered(tiles, true),
+                      [&](std::int64_t m) { return oracle::activation_row(shape, values, m); });
+  if (argument.name == "weights")
+    return write_rows(memory_, address, stride, covered(tiles, false),
+                      [&](std::int64_t n) { return oracle::weight_row_exllama(shape, values, n); });
+  if (argument.name == "scales")
+    return write_rows(memory_, address, stride, covered(tiles, false),
+                      [&](std::int64_t n) { return oracle::scale_row(shape, values, n); });
+  if (argument.name == "zero_points") {
+    std::set<std::int64_t> blocks;
+    for (const std::int64_t n : covered(tiles, false)) blocks.insert(n / 8);
+    return write_rows(memory_, address, stride, blocks,
+                      [&](std::int64_t b) { return oracle::zero_point_row(shape, values, b); });
+  }
+  if (argument.name == "output") {
+    output_address_ = address;
+    output_bytes_ = static_cast<std::uint64_t>(argument.bytes);
+    output_row_stride_ = static_cast<std::uint64_t>(stride);
+    // Only rows that somebody will read: the rest of a tensor of many GiB is never touched.
+    const auto row_bytes = static_cast<std::uint64_t>(shape.n) * 2;
+    for (const std::int64_t m : covered(tiles, true)) {
+      const std::uint64_t at = address + static_cast<std::uint64_t>(m) * output_row_stride_;
+      if (auto ok = memory_.fill(at, row_bytes, std::byte{0xFF}); !ok) return ok;
+      if (auto ok = memory_.poison(at, row_bytes); !ok) return ok;
+    }
+    return {};
+  }
+  return fail(ErrorCode::unsupported, "the harness does not know how to fill argument " + argument.name);
+}
+
+Result<Tensors> Tensors::create(const templates::Problem& problem, const templates::Launch& launch,
+                                const std::vector<Tile>& tiles, const oracle::Values& values,
+                                const std::map<std::string, std::uint32_t>& alignment) {
+  Tensors tensors;
+  const oracle::Shape shape = oracle_shape(problem);
+  tensors.kernarg_.assign(launch.kernarg_size, std::byte{0xA5});
+  for (const templates::Argument& argument : launch.arguments) {
+    if (argument.kind == ir::ArgKind::scalar) {
+      put(tensors.kernarg_, argument, static_cast<std::uint64_t>(argument.value));
+      continue;
+    }
+    const auto override = alignment.find(argument.name);
+    const std::uint32_t align = override == alignment.end() ? argument.alignment : override->second;
+    const auto address =
+        tensors.memory_.allocate(static_cast<std::uint64_t>(argument.bytes), align, argument.name);
+    if (!address) return std::unexpected(address.error());
+    if (auto ok = tensors.fill(argument, *address, shape, tiles, values); !ok)
+      return std::unexpected(ok.error());
+    if (argument.access == ir::Access::read)
+      if (auto ok = tensors.memory_.set_read_only(*address, true); !ok) return std::unexpected(ok.error());
+    put(tensors.kernarg_, argument, *address);
+    tensors.addresses_.push_back(*address);
+  }
+  return tensors;
+}
+
+Result<Tensors::Output> Tensors::read_output(const oracle::Block& block) const {
+  Output output;
+  output.bits.resize(static_cast<std::size_t>(block.rows() * block.columns()));
+  const auto width = static_cast<std::size_t>(block.columns());
+  for (std::int64_t r = 0; r < block.rows(); ++r) {
+    const std::uint64_t at = output_address_ +
+                             static_cast<std::uint64_t>(block.row_begin + r) * output_row_stride_ +
+                             static_cast<std::uint64_t>(block.column_begin) * 2;
+    const auto row = std::span(output.bits).subspan(static_cast<std::size_t>(r) * width, width);
+    if (auto ok = memory_.read(at, std::as_writable_bytes(row)); !ok) return std::unexpected(ok.error());
+    const auto undefined = memory_.undefined_bytes(at, width * 2);
+    if (!undefined) return std::unexpected(undefined.error());
+    output.unwritten_bytes += *undefined;
+  }
+  return output;
+}
+
+Result<std::uint64_t> Tensors::written_output_bytes() const {
+  const auto undefined = memory_.undefined_bytes(output_address_, output_bytes_);
+  if (!undefined) return std::unexpected(undefined.error());
+  return output_bytes_ - *undefined;
+}
+
+}  // namespace wavejit::harness

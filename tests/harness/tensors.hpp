@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: MIT
+// A launch's tensors on the simulated device. Each is an allocation of its own, exactly as long as
+// the tensor, aligned as asked and not one bit more, with nobody's addresses around it: any access
+// before its first or past its last byte is a fault. Padding between rows, and rows that no chosen
+// tile needs, stay undefined: a kernel may load them, but a result made of them is a fault.
+// Inputs are read-only to kernels. The output starts as undefined bytes of 0xFF (a NaN): a byte that
+// is defined afterwards was stored by the kernel.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "runtime/device/sim/memory.hpp"
+#include "templates/kernel.hpp"
+#include "tests/harness/tiles.hpp"
+#include "tests/oracle/problem.hpp"
+
+namespace wavejit::harness {
+
+/// The oracle's view of a normalised problem.
+oracle::Shape oracle_shape(const templates::Problem& problem);
+
+class Tensors {
+ public:
+  /// Allocates every buffer of `launch` and fills the rows that `tiles` need. `alignment` overrides
+  /// what the launch asks for, by argument name. Errors: those of sim::Memory, and unsupported for
+  /// an argument that no filler knows.
+  static Result<Tensors> create(const templates::Problem& problem, const templates::Launch& launch,
+                                const std::vector<Tile>& tiles, const oracle::Values& values,
+                                const std::map<std::string, std::uint32_t>& alignment);
+
+  [[nodiscard]] sim::Memory& memory() { return memory_; }
+  /// The kernarg segment: addresses and scalars at their offsets, other bytes 0xA5.
+  [[nodiscard]] const std::vector<std::byte>& kernarg() const { return kernarg_; }
+  /// Device addresses of the buffer arguments, in order.
+  [[nodiscard]] const std::vector<std::uint64_t>& addresses() const { return addresses_; }
+
+  /// Bits of the output's block, row-major, and how many of its bytes the kernel never stored.
+  struct Output {
+    std::vector<std::uint16_t> bits;
+    std::uint64_t unwritten_bytes = 0;
+  };
+  [[nodiscard]] Result<Output> read_output(const oracle::Block& block) const;
+  /// Bytes of the whole output allocation that the kernel stored, padding and all.
+  [[nodiscard]] Result<std::uint64_t> written_output_bytes() const;
+
+ private:
+  Result<void> fill(const templates::Argument& argument, std::uint64_t address, const oracle::Shape& shape,
+                    const std::vector<Tile>& tiles, const oracle::Values& values);
+
+  sim::Memory memory_;
+  std::vector<std::byte> kernarg_;
+  std::vector<std::uint64_t> addresses_;
+  std::uint64_t output_address_ = 0, output_bytes_ = 0, output_row_stride_ = 0;
+};
+
+}  // namespace wavejit::harness

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: MIT
+// The oracle's own description of a quantised product and of the values in its tensors:
+//   out[m, n] = sum over k of x[m, k] * (q[n, k] - z[n, k / group]) * s[n, k / group]
+// with x [M, K] and s [N, K/group] in a 16-bit float format, q [N, K] unsigned nibbles and
+// z [N, K/group] nibbles, constant 8 when the problem is symmetric.
+//
+// Values come row by row from functions of the row's index alone, so a tensor of many GiB needs
+// only the rows that somebody looks at, and every look sees the same numbers.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+
+#include "tests/oracle/format.hpp"
+
+namespace wavejit::oracle {
+
+struct Shape {
+  Format format = Format::bf16;
+  std::int64_t n = 0, k = 0;
+  std::int64_t group = 0;  ///< divides k
+  bool has_zero_points = false;
+
+  [[nodiscard]] std::int64_t groups() const { return k / group; }
+};
+
+/// Fills a row: `out` has K entries for activations and nibbles, K/group for scales and zero points.
+using FloatRow = std::function<void(std::int64_t row, std::span<double> out)>;
+using NibbleRow = std::function<void(std::int64_t row, std::span<std::uint8_t> out)>;
+
+struct Values {
+  FloatRow activations;   ///< rounded to the format before anybody uses them
+  NibbleRow nibbles;      ///< 0..15
+  FloatRow scales;        ///< rounded to the format before anybody uses them
+  NibbleRow zero_points;  ///< 0..15; not called for a symmetric problem
+};
+
+/// Activations ~ N(0, 1), nibbles uniform, scales in [0.75, 1.25) * 2^-7 with either sign, zero
+/// points uniform. Each row is drawn from std::mt19937_64 seeded with (seed, tensor, row).
+Values random_values(std::uint64_t seed);
+
+/// The same number everywhere; `q` is the signed value of a weight, so its nibble is q + 8.
+Values constant_values(double x, int q, double s);
+
+/// Rows from a function of one element each, for hand-made cases.
+FloatRow each(std::function<double(std::int64_t row, std::int64_t column)> f);
+NibbleRow each_nibble(std::function<int(std::int64_t row, std::int64_t column)> f);
+
+}  // namespace wavejit::oracle

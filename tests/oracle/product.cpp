@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: MIT
+#include "tests/oracle/product.hpp"
+
+#include <algorithm>
+#include <vector>
+
+#include "tests/oracle/pack.hpp"
+
+namespace wavejit::oracle {
+
+Matrix activations(const Shape& shape, const Values& values, std::int64_t begin, std::int64_t end) {
+  Matrix x(end - begin, shape.k);
+  for (std::int64_t m = begin; m < end; ++m) {
+    const std::vector<std::uint16_t> row = activation_row(shape, values, m);
+    for (std::int64_t k = 0; k < shape.k; ++k)
+      x(m - begin, k) = decode(row[static_cast<std::size_t>(k)], shape.format);
+  }
+  return x;
+}
+
+Matrix dequantised(const Shape& shape, const Values& values, std::int64_t begin, std::int64_t end) {
+  Matrix w(end - begin, shape.k);
+  std::vector<std::uint8_t> nibbles(static_cast<std::size_t>(shape.k));
+  std::vector<std::uint8_t> zeros(static_cast<std::size_t>(shape.groups()), std::uint8_t{8});
+  for (std::int64_t n = begin; n < end; ++n) {
+    values.nibbles(n, nibbles);
+    if (shape.has_zero_points) values.zero_points(n, zeros);
+    const std::vector<std::uint16_t> scales = scale_row(shape, values, n);
+    for (std::int64_t k = 0; k < shape.k; ++k) {
+      const auto g = static_cast<std::size_t>(k / shape.group);
+      const int q = nibbles[static_cast<std::size_t>(k)] - zeros[g];
+      w(n - begin, k) = q * decode(scales[g], shape.format);
+    }
+  }
+  return w;
+}
+
+Matrix product(const Shape& shape, const Values& values, const Block& block) {
+  // Columns in panels, so that the dequantised weights of a wide block never stand in memory whole.
+  constexpr std::int64_t panel = 256;
+  const Matrix x = activations(shape, values, block.row_begin, block.row_end);
+  Matrix out(block.rows(), block.columns());
+  for (std::int64_t begin = block.column_begin; begin < block.column_end; begin += panel) {
+    const std::int64_t end = std::min(begin + panel, block.column_end);
+    const Matrix w = dequantised(shape, values, begin, end);
+    out.middleCols(begin - block.column_begin, end - begin).noalias() = x * w.transpose();
+  }
+  return out;
+}
+
+}  // namespace wavejit::oracle
