@@ -15,15 +15,16 @@ namespace {
 
 struct Control {
   std::string_view name;
-  std::uint16_t base;   ///< encoding of value `first`
+  std::uint16_t base;        ///< encoding of value `first`
   std::uint8_t first, last;  ///< accepted values; first > last = takes none
 };
 
-constexpr std::array controls{
-    Control{"row_shl", 0x101, 1, 15},   Control{"row_shr", 0x111, 1, 15},       Control{"row_ror", 0x121, 1, 15},
-    Control{"wave_shl", 0x130, 1, 1},   Control{"wave_rol", 0x134, 1, 1},       Control{"wave_shr", 0x138, 1, 1},
-    Control{"wave_ror", 0x13C, 1, 1},   Control{"row_mirror", 0x140, 1, 0},     Control{"row_half_mirror", 0x141, 1, 0},
-    Control{"row_share", 0x150, 0, 15}, Control{"row_newbcast", 0x150, 0, 15}, Control{"row_xmask", 0x160, 0, 15}};
+constexpr std::array controls{Control{"row_shl", 0x101, 1, 15},        Control{"row_shr", 0x111, 1, 15},
+                              Control{"row_ror", 0x121, 1, 15},        Control{"wave_shl", 0x130, 1, 1},
+                              Control{"wave_rol", 0x134, 1, 1},        Control{"wave_shr", 0x138, 1, 1},
+                              Control{"wave_ror", 0x13C, 1, 1},        Control{"row_mirror", 0x140, 1, 0},
+                              Control{"row_half_mirror", 0x141, 1, 0}, Control{"row_share", 0x150, 0, 15},
+                              Control{"row_newbcast", 0x150, 0, 15},   Control{"row_xmask", 0x160, 0, 15}};
 
 struct Broadcast {
   std::string_view text;
@@ -31,10 +32,12 @@ struct Broadcast {
 };
 constexpr std::array broadcasts{Broadcast{"row_bcast:15", 0x142}, Broadcast{"row_bcast:31", 0x143}};
 
-void append_lanes(std::string& out, std::string_view name, std::uint32_t lanes, unsigned count, unsigned bits) {
+void append_lanes(std::string& out, std::string_view name, std::uint32_t lanes, unsigned count,
+                  unsigned bits) {
   fmt::format_to(std::back_inserter(out), " {}:[", name);
   for (unsigned i = 0; i < count; ++i)
-    fmt::format_to(std::back_inserter(out), "{}{}", i == 0 ? "" : ",", lanes >> (i * bits) & ((1U << bits) - 1));
+    fmt::format_to(std::back_inserter(out), "{}{}", i == 0 ? "" : ",",
+                   lanes >> (i * bits) & ((1U << bits) - 1));
   out += ']';
 }
 
@@ -107,7 +110,8 @@ void append_dpp(std::string& out, const Dpp& dpp) {
 bool parse_dpp(std::string_view text, Dpp& dpp) {
   const std::size_t colon = text.find(':');
   const std::string_view name = text.substr(0, colon);
-  const std::string_view value = colon == std::string_view::npos ? std::string_view{} : text.substr(colon + 1);
+  const std::string_view value =
+      colon == std::string_view::npos ? std::string_view{} : text.substr(colon + 1);
   const auto mask = [&](std::uint8_t& out) {
     const auto number = parse_integer(value);
     if (!number || *number < 0 || *number > 15) return false;

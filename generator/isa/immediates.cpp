@@ -33,9 +33,10 @@ void append_waitcnt(std::string& out, std::int64_t value, const target::Target& 
 /// hardware.md §5.4: instid0 [3:0], instskip [6:4], instid1 [10:7].
 void append_delay(std::string& out, std::int64_t value) {
   static constexpr std::array<std::string_view, 12> ids{
-      "NO_DEP",        "VALU_DEP_1",    "VALU_DEP_2",    "VALU_DEP_3",         "VALU_DEP_4",   "TRANS32_DEP_1",
+      "NO_DEP",        "VALU_DEP_1",    "VALU_DEP_2",        "VALU_DEP_3",   "VALU_DEP_4",   "TRANS32_DEP_1",
       "TRANS32_DEP_2", "TRANS32_DEP_3", "FMA_ACCUM_CYCLE_1", "SALU_CYCLE_1", "SALU_CYCLE_2", "SALU_CYCLE_3"};
-  static constexpr std::array<std::string_view, 6> skips{"SAME", "NEXT", "SKIP_1", "SKIP_2", "SKIP_3", "SKIP_4"};
+  static constexpr std::array<std::string_view, 6> skips{"SAME",   "NEXT",   "SKIP_1",
+                                                         "SKIP_2", "SKIP_3", "SKIP_4"};
   const auto bits = static_cast<std::uint64_t>(value);
   const unsigned first = bits & 0xF;
   const unsigned skip = (bits >> 4) & 7;
@@ -59,10 +60,10 @@ void append_depctr(std::string& out, std::int64_t value) {
     std::string_view name;
     unsigned pos, bits;
   };
-  static constexpr std::array fields{
-      Field{"depctr_hold_cnt", 7, 1}, Field{"depctr_sa_sdst", 0, 1}, Field{"depctr_va_vdst", 12, 4},
-      Field{"depctr_va_sdst", 9, 3},  Field{"depctr_va_ssrc", 8, 1}, Field{"depctr_va_vcc", 1, 1},
-      Field{"depctr_vm_vsrc", 2, 3}};
+  static constexpr std::array fields{Field{"depctr_hold_cnt", 7, 1}, Field{"depctr_sa_sdst", 0, 1},
+                                     Field{"depctr_va_vdst", 12, 4}, Field{"depctr_va_sdst", 9, 3},
+                                     Field{"depctr_va_ssrc", 8, 1},  Field{"depctr_va_vcc", 1, 1},
+                                     Field{"depctr_vm_vsrc", 2, 3}};
   constexpr std::uint64_t unnamed = 0x0060;  // bits 5 and 6 are clear in what the assembler writes
   const auto bits = static_cast<std::uint64_t>(value);
   if ((bits & unnamed) != 0 || bits > 0xFFFF || bits == 0xFF9F) return append_hex(out, value);
@@ -128,6 +129,10 @@ ImmediateForm immediate_form(Opcode op) {
     case Opcode::s_round_mode:
     case Opcode::s_denorm_mode:
       return ImmediateForm::encoded;
+    case Opcode::s_barrier_wait:  // barrier numbers may be negative
+      return ImmediateForm::encoded_signed;
+    case Opcode::s_fmaak_f32:
+      return ImmediateForm::none;
     default:
       break;
   }

@@ -15,12 +15,13 @@ void append_immediate(std::string& out, Opcode op, std::int64_t value, const tar
 
 /// Where the immediate of an instruction comes from when LLVM's disassembly is read back.
 enum class ImmediateForm : std::uint8_t {
-  none,           ///< from the text, like any operand
-  encoded,        ///< the only operand is simm16 of the encoding, zero-extended
-  branch,         ///< simm16 sign-extended: dwords from the next instruction
-  sopk_signed,    ///< the last source is simm16, sign-extended
-  sopk_unsigned,  ///< the last source is simm16, zero-extended
-  hwreg,          ///< the operand spelled hwreg(...) is simm16, zero-extended
+  none,            ///< from the text, like any operand
+  encoded,         ///< the only operand is simm16 of the encoding, zero-extended
+  encoded_signed,  ///< the same, sign-extended
+  branch,          ///< simm16 sign-extended: dwords from the next instruction
+  sopk_signed,     ///< the last source is simm16, sign-extended
+  sopk_unsigned,   ///< the last source is simm16, zero-extended
+  hwreg,           ///< the operand spelled hwreg(...) is simm16, zero-extended
 };
 ImmediateForm immediate_form(Opcode op);
 

@@ -24,6 +24,10 @@ bool dpp_keeps_lanes(const Dpp& dpp) {
   return dpp.kind == Dpp::Kind::dpp16 && (!dpp.bound_ctrl || dpp.row_mask != 0xF || dpp.bank_mask != 0xF);
 }
 
+bool sdwa_keeps_bytes(const Sdwa& sdwa) {
+  return sdwa.on && sdwa.dst != Sdwa::Select::dword && sdwa.unused == Sdwa::Unused::preserve;
+}
+
 }  // namespace
 
 Implicit implicit(const Instruction& inst) {
@@ -35,7 +39,7 @@ Implicit implicit(const Instruction& inst) {
   result.writes_vcc = op.has(flag::vcc_w);
   result.reads_exec = op.has(flag::exec_r) || (is_vector(op.pipe) && !op.has(flag::no_exec));
   result.writes_exec = op.has(flag::exec_w);
-  result.reads_m0 = op.has(flag::m0_r);
+  result.reads_m0 = op.has(flag::m0_r) || inst.mods.lds;
   return result;
 }
 
@@ -47,7 +51,7 @@ bool reads_destination(const Instruction& inst) {
   if (inst.dst[0].half != Half::whole) return true;
   const bool names_half = !op.has(flag::vop3p) && op.pipe != Pipe::matrix;
   if (names_half && ((inst.mods.op_sel >> inst.src_count) & 1) != 0) return true;
-  return dpp_keeps_lanes(inst.mods.dpp);
+  return dpp_keeps_lanes(inst.mods.dpp) || sdwa_keeps_bytes(inst.mods.sdwa);
 }
 
 }  // namespace wavejit::isa

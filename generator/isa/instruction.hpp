@@ -18,28 +18,43 @@ namespace wavejit::isa {
 struct Dpp {
   enum class Kind : std::uint8_t { none, dpp16, dpp8 };
   Kind kind = Kind::none;
-  std::uint16_t ctrl = 0;        ///< DPP16: DPP_CTRL, 9 bits
-  std::uint32_t lanes = 0;       ///< DPP8: 8 x 3 bits
+  std::uint16_t ctrl = 0;   ///< DPP16: DPP_CTRL, 9 bits
+  std::uint32_t lanes = 0;  ///< DPP8: 8 x 3 bits
   std::uint8_t row_mask = 0xF, bank_mask = 0xF;
-  bool bound_ctrl = false;       ///< out-of-range lanes read 0
-  bool fi = false;               ///< fetch inactive lanes
+  bool bound_ctrl = false;  ///< out-of-range lanes read 0
+  bool fi = false;          ///< fetch inactive lanes
   friend bool operator==(const Dpp&, const Dpp&) = default;
 };
 
+/// Sub-dword addressing of a gfx9 VALU instruction. Byte 0..3, word 0..1 or the whole dword of each
+/// source and of the destination, whose other bytes become 0, copies of the sign, or stay.
+struct Sdwa {
+  enum class Select : std::uint8_t { byte0, byte1, byte2, byte3, word0, word1, dword };
+  enum class Unused : std::uint8_t { pad, sext, preserve };
+  bool on = false;
+  Select dst = Select::dword;
+  Unused unused = Unused::pad;
+  std::array<Select, 2> src{Select::dword, Select::dword};
+  std::array<bool, 2> sext{};  ///< source is sign-extended from its part
+  friend bool operator==(const Sdwa&, const Sdwa&) = default;
+};
+
 struct Modifiers {
-  std::int32_t offset = 0;       ///< bytes; vector memory and LDS
+  std::int32_t offset = 0;                ///< bytes; vector memory and LDS
   std::uint8_t offset0 = 0, offset1 = 0;  ///< two-address LDS forms, in elements
-  std::uint8_t op_sel = 0;       ///< bit i = source i takes its high half; last bit = destination
-  std::uint8_t op_sel_hi = 7;    ///< VOP3P only
+  std::uint8_t op_sel = 0;                ///< bit i = source i takes its high half; last bit = destination
+  std::uint8_t op_sel_hi = 7;             ///< VOP3P only
   std::uint8_t neg_lo = 0, neg_hi = 0;
   bool clamp = false;
-  std::uint8_t omod = 0;         ///< 0 none, 1 *2, 2 *4, 3 /2
+  std::uint8_t omod = 0;  ///< 0 none, 1 *2, 2 *4, 3 /2
   bool offen = false, idxen = false;
-  bool lds = false;              ///< gfx9 vector load to LDS
+  bool lds = false;                            ///< gfx9 vector load to LDS
   bool glc = false, slc = false, dlc = false;  ///< gfx11 cache bits; gfx9: sc0, nt, sc1
   std::uint8_t th = 0, scope = 0;              ///< gfx12 cache policy
   std::uint8_t cbsz = 0, abid = 0, blgp = 0;   ///< MFMA
+  std::uint8_t bitop3 = 0;                     ///< gfx950 v_bitop3: truth table, bit (a << 2 | b << 1 | c)
   Dpp dpp;
+  Sdwa sdwa;
   friend bool operator==(const Modifiers&, const Modifiers&) = default;
 };
 
@@ -103,7 +118,8 @@ class OperandNames {
 
 /// Assembly text that LLVM accepts for `target` (physical operands), or readable IR text
 /// (virtual ones, named by `names`). A VOPD x half prints alone; print_dual joins the pair.
-std::string to_text(const Instruction& inst, const target::Target& target, const OperandNames* names = nullptr);
+std::string to_text(const Instruction& inst, const target::Target& target,
+                    const OperandNames* names = nullptr);
 std::string print_dual(const Instruction& x, const Instruction& y, const target::Target& target);
 
 /// s_waitcnt fields. `unlimited` means "do not wait on this counter".

@@ -39,8 +39,10 @@ void append_lists(std::string& out, const Instruction& inst) {
   if (m.neg_hi != 0) append_list(out, "neg_hi", m.neg_hi, inst.src_count);
 }
 
-void append_cache_bits(std::string& out, const Modifiers& m, const target::Target& target) {
+void append_cache_bits(std::string& out, const Instruction& inst, const target::Target& target) {
+  const Modifiers& m = inst.mods;
   const bool gfx9 = target.generation == target::Generation::gfx9;
+  if (target.generation == target::Generation::gfx12) return append_cache_policy(out, inst);
   if (m.glc) out += gfx9 ? " sc0" : " glc";
   if (m.slc) out += gfx9 ? " nt" : " slc";
   if (m.dlc) out += gfx9 ? " sc1" : " dlc";
@@ -53,7 +55,7 @@ void append_memory(std::string& out, const Instruction& inst, const target::Targ
   if (m.offset != 0) fmt::format_to(std::back_inserter(out), " offset:{}", m.offset);
   if (m.offset0 != 0) fmt::format_to(std::back_inserter(out), " offset0:{}", m.offset0);
   if (m.offset1 != 0) fmt::format_to(std::back_inserter(out), " offset1:{}", m.offset1);
-  append_cache_bits(out, m, target);
+  append_cache_bits(out, inst, target);
   if (m.lds) out += " lds";
 }
 
@@ -123,7 +125,9 @@ void append_modifiers(std::string& out, const Instruction& inst, const target::T
   if (inst.mods.clamp) out += " clamp";
   static constexpr std::string_view omods[] = {"", " mul:2", " mul:4", " div:2"};
   out += omods[inst.mods.omod & 3];
+  if (inst.mods.bitop3 != 0) fmt::format_to(std::back_inserter(out), " bitop3:0x{:x}", inst.mods.bitop3);
   append_dpp(out, inst.mods.dpp);
+  append_sdwa(out, inst);
 }
 
 bool parse_modifier(std::string_view text, Instruction& inst) {
@@ -142,6 +146,7 @@ bool parse_modifier(std::string_view text, Instruction& inst) {
   if (name == "cbsz") return parse_field(value, 0, 7, m.cbsz);
   if (name == "abid") return parse_field(value, 0, 15, m.abid);
   if (name == "blgp") return parse_field(value, 0, 7, m.blgp);
+  if (name == "bitop3") return parse_field(value, 0, 255, m.bitop3);
   if (name == "mul") {
     m.omod = value == "2" ? 1 : 2;
     return value == "2" || value == "4";
@@ -150,7 +155,7 @@ bool parse_modifier(std::string_view text, Instruction& inst) {
     m.omod = 3;
     return value == "2";
   }
-  return parse_dpp(text, m.dpp);
+  return parse_dpp(text, m.dpp) || parse_sdwa(text, m.sdwa) || parse_cache_policy(text, m);
 }
 
 }  // namespace wavejit::isa

@@ -27,4 +27,12 @@ bool parse_modifier(std::string_view text, Instruction& inst);
 void append_dpp(std::string& out, const Dpp& dpp);
 bool parse_dpp(std::string_view text, Dpp& dpp);
 
+/// The SDWA part; `inst` tells which of the selectors its encoding has.
+void append_sdwa(std::string& out, const Instruction& inst);
+bool parse_sdwa(std::string_view text, Sdwa& sdwa);
+
+/// The gfx12 cache policy: "th:" by the kind of access, "scope:".
+void append_cache_policy(std::string& out, const Instruction& inst);
+bool parse_cache_policy(std::string_view text, Modifiers& mods);
+
 }  // namespace wavejit::isa

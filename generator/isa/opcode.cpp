@@ -37,7 +37,8 @@ constexpr Signature parse_signature(std::string_view text) {
     }
     OperandSpec spec{text[i++], 0};
     unsigned width = 0;
-    while (i < text.size() && text[i] >= '0' && text[i] <= '9') width = width * 10 + unsigned(text[i++] - '0');
+    while (i < text.size() && text[i] >= '0' && text[i] <= '9')
+      width = width * 10 + unsigned(text[i++] - '0');
     spec.width = static_cast<std::uint8_t>(width);
     if (in_sources) {
       result.src[result.src_count++] = spec;

@@ -24,7 +24,16 @@ inline constexpr std::uint32_t count = 132;
 }  // namespace sreg
 
 /// Sources that are neither registers nor constants.
-enum class Special : std::uint8_t { scc, vccz, execz, shared_base, shared_limit, private_base, private_limit, lds_direct };
+enum class Special : std::uint8_t {
+  scc,
+  vccz,
+  execz,
+  shared_base,
+  shared_limit,
+  private_base,
+  private_limit,
+  lds_direct
+};
 
 /// A 16-bit half of a VGPR, where the instruction names one ("v1.h").
 enum class Half : std::uint8_t { whole, low, high };
@@ -32,10 +41,10 @@ enum class Half : std::uint8_t { whole, low, high };
 struct Operand {
   enum class Kind : std::uint8_t {
     none,
-    reg,      ///< `index` = first physical register, or virtual tuple id with `sub` = first dword in it
-    imm,      ///< `value`: integer constant, inline or literal, as written
-    fimm,     ///< `value`: raw f32 bits of an inline float constant (0.5, 1.0, 2.0, 4.0, 1/(2pi) and negatives)
-    label,    ///< `index` = block or instruction index
+    reg,    ///< `index` = first physical register, or virtual tuple id with `sub` = first dword in it
+    imm,    ///< `value`: integer constant, inline or literal, as written
+    fimm,   ///< `value`: raw f32 bits of an inline float constant (0.5, 1.0, 2.0, 4.0, 1/(2pi) and negatives)
+    label,  ///< `index` = block or instruction index
     special,  ///< `index` = Special
   };
 
@@ -43,7 +52,7 @@ struct Operand {
   RegClass cls = RegClass::sgpr;
   bool is_virtual = false;
   bool undef = false;  ///< destination of a half write whose other half holds nothing yet: not a read
-  bool neg = false;  ///< VOP3 source modifier
+  bool neg = false;    ///< VOP3 source modifier
   bool abs = false;
   Half half = Half::whole;
   std::uint8_t width = 1;  ///< dwords

@@ -55,9 +55,15 @@ struct InlineFloat {
 };
 
 constexpr std::array inline_floats{
-    InlineFloat{"0.5", 0x3F000000},  InlineFloat{"-0.5", 0xBF000000}, InlineFloat{"1.0", 0x3F800000},
-    InlineFloat{"-1.0", 0xBF800000}, InlineFloat{"2.0", 0x40000000},  InlineFloat{"-2.0", 0xC0000000},
-    InlineFloat{"4.0", 0x40800000},  InlineFloat{"-4.0", 0xC0800000}, InlineFloat{"0.15915494309189532", 0x3E22F983},
+    InlineFloat{"0.5", 0x3F000000},
+    InlineFloat{"-0.5", 0xBF000000},
+    InlineFloat{"1.0", 0x3F800000},
+    InlineFloat{"-1.0", 0xBF800000},
+    InlineFloat{"2.0", 0x40000000},
+    InlineFloat{"-2.0", 0xC0000000},
+    InlineFloat{"4.0", 0x40800000},
+    InlineFloat{"-4.0", 0xC0800000},
+    InlineFloat{"0.15915494309189532", 0x3E22F983},
 };
 
 /// The disassembler prints 1/(2 pi) with the digits of the operand's own type; the assembler takes
@@ -152,7 +158,8 @@ void append_bare(std::string& out, const Operand& op, const OperandNames* names)
 
 /// Strips `open` ... `close` when the text is wrapped in them.
 bool unwrap(std::string_view& text, std::string_view open, std::string_view close) {
-  if (text.size() < open.size() + close.size() || !text.starts_with(open) || !text.ends_with(close)) return false;
+  if (text.size() < open.size() + close.size() || !text.starts_with(open) || !text.ends_with(close))
+    return false;
   text.remove_prefix(open.size());
   text.remove_suffix(close.size());
   return true;

@@ -72,7 +72,7 @@ bool split(std::string_view text, bool has_operands, Tokens& tokens) {
 
 /// The encoding suffixes say nothing that the operands and modifiers do not.
 std::string_view without_suffix(std::string_view mnemonic) {
-  for (const std::string_view suffix : {"_dpp", "_e64", "_e32"})
+  for (const std::string_view suffix : {"_sdwa", "_dpp", "_e64", "_e32"})
     if (mnemonic.ends_with(suffix)) mnemonic.remove_suffix(suffix.size());
   return mnemonic;
 }
@@ -83,13 +83,16 @@ std::int64_t simm16(std::span<const std::uint8_t> encoding, bool is_signed) {
 }
 
 /// How many operands come before the sources, from how many there are; negative when impossible.
-int destinations(const Instruction& inst, const Signature& sig, unsigned operands, bool dual) {
-  const unsigned implied = dual && inst.op == Opcode::v_cndmask_b32 ? 1 : 0;
+int destinations(const Instruction& inst, const Signature& sig, unsigned operands) {
+  const unsigned implied = inst.dual != Dual::none && inst.op == Opcode::v_cndmask_b32 ? 1 : 0;
   const unsigned expected = sig.dst_count + sig.src_count - implied;
   if (operands == expected) return sig.dst_count;
   // Atomics that return nothing and loads that go to LDS have no destination.
   const bool may_lack = inst.has(flag::atomic) || inst.mods.lds;
   if (may_lack && sig.dst_count == 1 && operands + 1 == expected) return 0;
+  // Before gfx10 v_cmpx writes its mask to SGPRs as well as to EXEC.
+  const bool may_have = inst.has(flag::exec_w) && inst.pipe() == Pipe::valu;
+  if (may_have && operands == expected + 1) return sig.dst_count + 1;
   return -1;
 }
 
@@ -113,6 +116,7 @@ void apply_encoding(Instruction& inst, ImmediateForm form, std::span<const std::
   switch (form) {
     case ImmediateForm::none:
     case ImmediateForm::encoded:
+    case ImmediateForm::encoded_signed:
     case ImmediateForm::branch:
       break;
     case ImmediateForm::hwreg:
@@ -123,7 +127,8 @@ void apply_encoding(Instruction& inst, ImmediateForm form, std::span<const std::
       inst.src[inst.src_count - 1U] = imm(simm16(encoding, form == ImmediateForm::sopk_signed));
       break;
   }
-  if (inst.op == Opcode::ds_swizzle_b32) inst.mods.offset = static_cast<std::int32_t>(simm16(encoding, false));
+  if (inst.op == Opcode::ds_swizzle_b32)
+    inst.mods.offset = static_cast<std::int32_t>(simm16(encoding, false));
 }
 
 /// Forms that one spelling of the text leaves open are brought to one.
@@ -134,58 +139,105 @@ void normalise(Instruction& inst, const target::Target& target) {
   if (inst.has(flag::flat) && inst.src[inst.src_count - 1U].kind == Operand::Kind::none)
     inst.src[inst.src_count - 1U] = null_reg();
   // A returning buffer atomic names its data once and overwrites it.
-  if (inst.has(flag::buffer) && inst.has(flag::atomic) && inst.mods.glc) inst.dst[inst.dst_count++] = inst.src[0];
+  const bool returns = inst.mods.glc || (inst.mods.th & 1) != 0;
+  if (inst.has(flag::buffer) && inst.has(flag::atomic) && returns) inst.dst[inst.dst_count++] = inst.src[0];
   if (inst.dual != Dual::none && inst.op == Opcode::v_cndmask_b32 && inst.src_count == 2)
     inst.src[inst.src_count++] = vcc(target.wave_size);
 }
 
-Result<Instruction> parse_one(std::string_view line, Dual dual, std::span<const std::uint8_t> encoding,
-                              const target::Target& target) {
-  std::string_view rest = line;
-  std::string_view mnemonic = take_token(rest);
-  if (dual != Dual::none && !mnemonic.starts_with("v_dual_")) return unknown("no dual instruction", line);
-  std::string dual_name;
-  if (dual != Dual::none) {
-    dual_name = fmt::format("v_{}", mnemonic.substr(7));
-    mnemonic = dual_name;
-  }
-  const auto op = find_opcode(without_suffix(mnemonic), target.generation);
-  if (!op) return unknown(fmt::format("unknown instruction {}", mnemonic), line);
-
-  Instruction inst;
-  inst.op = *op;
-  inst.dual = dual;
-  if (is_mix(*op)) inst.mods.op_sel_hi = 0;
-  const ImmediateForm form = immediate_form(*op);
-  if (form == ImmediateForm::encoded || form == ImmediateForm::branch) {
-    inst.src[0] = imm(simm16(encoding, form == ImmediateForm::branch));
-    inst.src_count = 1;
-    return inst;
+/// Reads one line, or one half of a dual pair.
+class LineParser {
+ public:
+  LineParser(std::string_view line, Dual dual, std::span<const std::uint8_t> encoding,
+             const target::Target& target)
+      : line_(line), encoding_(encoding), target_(target) {
+    inst_.dual = dual;
   }
 
-  const Signature sig = signature(*op, target);
-  Tokens tokens;
-  if (!split(rest, sig.dst_count + sig.src_count > 0, tokens)) return unknown("too many operands", line);
-  for (unsigned i = 0; i < tokens.modifier_count; ++i) {
-    const bool by_encoding = inst.op == Opcode::ds_swizzle_b32 && tokens.modifiers[i].starts_with("offset:");
-    if (!by_encoding && !parse_modifier(tokens.modifiers[i], inst))
-      return unknown(fmt::format("unknown modifier {}", tokens.modifiers[i]), line);
+  Result<Instruction> run() {
+    std::string_view rest = line_;
+    if (auto done = mnemonic(take_token(rest)); !done) return std::unexpected(std::move(done.error()));
+    if (const auto is_signed = sole_immediate()) {
+      inst_.src[0] = imm(simm16(encoding_, *is_signed));
+      inst_.src_count = 1;
+      return inst_;
+    }
+    const Signature sig = signature(inst_.op, target_);
+    if (!split(rest, sig.dst_count + sig.src_count > 0, tokens_)) return unknown("too many operands", line_);
+    if (auto done = modifiers(); !done) return std::unexpected(std::move(done.error()));
+    if (auto done = operands(sig); !done) return std::unexpected(std::move(done.error()));
+    apply_encoding(inst_, form_, encoding_);
+    normalise(inst_, target_);
+    return inst_;
   }
-  const int dst_count = destinations(inst, sig, tokens.operand_count, dual != Dual::none);
-  if (dst_count < 0) return unknown(fmt::format("{} operands", tokens.operand_count), line);
-  inst.dst_count = static_cast<std::uint8_t>(dst_count);
-  inst.src_count = static_cast<std::uint8_t>(tokens.operand_count - inst.dst_count);
-  for (unsigned i = 0; i < tokens.operand_count; ++i) {
-    const bool is_dst = i < inst.dst_count;
-    if (form == ImmediateForm::hwreg && i == inst.dst_count) continue;
-    const auto operand = parse_operand(tokens.operands[i]);
-    if (!operand) return unknown(fmt::format("unknown operand {}", tokens.operands[i]), line);
-    (is_dst ? inst.dst[i] : inst.src[i - inst.dst_count]) = *operand;
+
+ private:
+  Result<void> mnemonic(std::string_view text) {
+    std::string plain(without_suffix(text));
+    if (inst_.dual != Dual::none) {
+      constexpr std::string_view prefix = "v_dual_";
+      if (!text.starts_with(prefix)) return unknown("no dual instruction", line_);
+      plain = fmt::format("v_{}", text.substr(prefix.size()));
+    }
+    const auto op = find_opcode(plain, target_.generation);
+    if (!op) return unknown(fmt::format("unknown instruction {}", text), line_);
+    inst_.op = *op;
+    inst_.mods.sdwa.on = text.ends_with("_sdwa");
+    if (is_mix(*op)) inst_.mods.op_sel_hi = 0;
+    form_ = immediate_form(*op);
+    return {};
   }
-  apply_encoding(inst, form, encoding);
-  normalise(inst, target);
-  return inst;
-}
+
+  /// Whether the immediate that is the only operand is signed; nullopt for other instructions.
+  [[nodiscard]] std::optional<bool> sole_immediate() const {
+    if (form_ == ImmediateForm::encoded) return false;
+    if (form_ == ImmediateForm::encoded_signed || form_ == ImmediateForm::branch) return true;
+    return std::nullopt;
+  }
+
+  Result<void> modifiers() {
+    for (unsigned i = 0; i < tokens_.modifier_count; ++i) {
+      const std::string_view text = tokens_.modifiers[i];
+      const bool by_encoding = inst_.op == Opcode::ds_swizzle_b32 && text.starts_with("offset:");
+      if (!by_encoding && !parse_modifier(text, inst_))
+        return unknown(fmt::format("unknown modifier {}", text), line_);
+    }
+    return {};
+  }
+
+  Result<void> operands(const Signature& sig) {
+    const int dst_count = destinations(inst_, sig, tokens_.operand_count);
+    if (dst_count < 0) return unknown(fmt::format("{} operands", tokens_.operand_count), line_);
+    inst_.dst_count = static_cast<std::uint8_t>(dst_count);
+    inst_.src_count = static_cast<std::uint8_t>(tokens_.operand_count - inst_.dst_count);
+    for (unsigned i = 0; i < tokens_.operand_count; ++i) {
+      if (form_ == ImmediateForm::hwreg && i == inst_.dst_count) continue;
+      const bool is_dst = i < inst_.dst_count;
+      const auto operand = is_dst ? parse_operand(tokens_.operands[i]) : source(i - inst_.dst_count);
+      if (!operand) return unknown(fmt::format("unknown operand {}", tokens_.operands[i]), line_);
+      (is_dst ? inst_.dst[i] : inst_.src[i - inst_.dst_count]) = *operand;
+    }
+    return {};
+  }
+
+  /// sext(...) belongs to the instruction's SDWA part, the rest to the operand.
+  std::optional<Operand> source(unsigned index) {
+    std::string_view text = tokens_.operands[index + inst_.dst_count];
+    constexpr std::string_view open = "sext(";
+    if (inst_.mods.sdwa.on && index < 2 && text.starts_with(open) && text.ends_with(')')) {
+      inst_.mods.sdwa.sext[index] = true;
+      text = text.substr(open.size(), text.size() - open.size() - 1);
+    }
+    return parse_operand(text);
+  }
+
+  std::string_view line_;
+  std::span<const std::uint8_t> encoding_;
+  const target::Target& target_;
+  Instruction inst_;
+  ImmediateForm form_ = ImmediateForm::none;
+  Tokens tokens_;
+};
 
 }  // namespace
 
@@ -197,14 +249,14 @@ Result<Parsed> parse_disassembly(std::string_view text, std::span<const std::uin
   const std::size_t pair = line.find(joint);
   Parsed result;
   if (pair == std::string_view::npos) {
-    auto inst = parse_one(line, Dual::none, encoding, target);
+    auto inst = LineParser(line, Dual::none, encoding, target).run();
     if (!inst) return std::unexpected(std::move(inst.error()));
     result.inst[0] = *inst;
     return result;
   }
-  auto x = parse_one(trim(line.substr(0, pair)), Dual::x, encoding, target);
+  auto x = LineParser(trim(line.substr(0, pair)), Dual::x, encoding, target).run();
   if (!x) return std::unexpected(std::move(x.error()));
-  auto y = parse_one(trim(line.substr(pair + joint.size())), Dual::y, encoding, target);
+  auto y = LineParser(trim(line.substr(pair + joint.size())), Dual::y, encoding, target).run();
   if (!y) return std::unexpected(std::move(y.error()));
   result.inst = {*x, *y};
   result.count = 2;

@@ -17,6 +17,7 @@ void append_mnemonic(std::string& out, const Instruction& inst, const target::Ta
     name.remove_prefix(2);
   }
   out += name;
+  if (inst.mods.sdwa.on) out += "_sdwa";
 }
 
 /// The base of a global or scratch access is spelled "off" where there is none.
@@ -28,7 +29,8 @@ bool is_absent_base(const Instruction& inst, unsigned src) {
 bool is_named_immediate(const Instruction& inst, unsigned src) {
   if (inst.src[src].kind != Operand::Kind::imm) return false;
   const ImmediateForm form = immediate_form(inst.op);
-  return form == ImmediateForm::encoded || (form == ImmediateForm::hwreg && src == 0);
+  return form == ImmediateForm::encoded || form == ImmediateForm::encoded_signed ||
+         (form == ImmediateForm::hwreg && src == 0);
 }
 
 void append_source(std::string& out, const Instruction& inst, unsigned src, const target::Target& target,
@@ -37,6 +39,10 @@ void append_source(std::string& out, const Instruction& inst, unsigned src, cons
     out += "off";
   } else if (is_named_immediate(inst, src)) {
     append_immediate(out, inst.op, inst.src[src].value, target);
+  } else if (src < 2 && inst.mods.sdwa.sext[src]) {
+    out += "sext(";
+    append_operand(out, inst.src[src], names);
+    out += ')';
   } else {
     append_operand(out, inst.src[src], names);
   }
@@ -47,7 +53,7 @@ unsigned named_sources(const Instruction& inst) {
   return inst.dual != Dual::none && inst.op == Opcode::v_cndmask_b32 ? 2U : inst.src_count;
 }
 
-/// The one 16-bit opcode that the assembler takes only with its halves named.
+/// The 16-bit moves, which the assembler takes only with their halves named.
 Instruction with_halves(Instruction inst) {
   const auto name = [](Operand& op) {
     if (op.is_vgpr() && op.half == Half::whole) op.half = Half::low;
@@ -81,7 +87,8 @@ std::string print(const Instruction& inst, const target::Target& target, const O
 }  // namespace
 
 std::string to_text(const Instruction& inst, const target::Target& target, const OperandNames* names) {
-  return inst.op == Opcode::v_mov_b16 ? print(with_halves(inst), target, names) : print(inst, target, names);
+  const bool is_move = inst.op == Opcode::v_mov_b16 || inst.op == Opcode::v_swap_b16;
+  return is_move ? print(with_halves(inst), target, names) : print(inst, target, names);
 }
 
 std::string print_dual(const Instruction& x, const Instruction& y, const target::Target& target) {

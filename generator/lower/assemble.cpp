@@ -25,7 +25,9 @@ namespace {
 class NoFiles final : public llvm::vfs::FileSystem {
  public:
   llvm::ErrorOr<llvm::vfs::Status> status(const llvm::Twine&) override { return absent(); }
-  llvm::ErrorOr<std::unique_ptr<llvm::vfs::File>> openFileForRead(const llvm::Twine&) override { return absent(); }
+  llvm::ErrorOr<std::unique_ptr<llvm::vfs::File>> openFileForRead(const llvm::Twine&) override {
+    return absent();
+  }
   llvm::vfs::directory_iterator dir_begin(const llvm::Twine&, std::error_code& error) override {
     error = absent();
     return {};
@@ -46,8 +48,8 @@ class Diagnostics {
     constexpr std::size_t enough = 20;
     if (++count_ > enough) return;
     if (!text_.empty()) text_ += '\n';
-    text_ += std::to_string(diagnostic.getLineNo()) + ':' + std::to_string(diagnostic.getColumnNo() + 1) + ": " +
-             diagnostic.getMessage().str();
+    text_ += std::to_string(diagnostic.getLineNo()) + ':' + std::to_string(diagnostic.getColumnNo() + 1) +
+             ": " + diagnostic.getMessage().str();
   }
   [[nodiscard]] bool any() const { return count_ > 0; }
   [[nodiscard]] std::string text() const { return text_; }
@@ -70,14 +72,15 @@ Result<std::vector<std::uint8_t>> assemble(std::string_view text, const target::
   llvm::SourceMgr sources;
   sources.setVirtualFileSystem(llvm::makeIntrusiveRefCnt<NoFiles>());
   sources.AddNewSourceBuffer(
-      llvm::MemoryBuffer::getMemBufferCopy(llvm::StringRef(text.data(), text.size()), "kernel.s"), llvm::SMLoc());
+      llvm::MemoryBuffer::getMemBufferCopy(llvm::StringRef(text.data(), text.size()), "kernel.s"),
+      llvm::SMLoc());
   Diagnostics diagnostics;
   diagnostics.attach(sources);
 
-  llvm::MCContext context(m.triple, m.asm_info.get(), m.registers.get(), m.subtarget.get(), &sources, &m.options);
-  context.setDiagnosticHandler(
-      [&](const llvm::SMDiagnostic& diagnostic, bool, const llvm::SourceMgr&,
-          std::vector<const llvm::MDNode*>&) { diagnostics.add(diagnostic); });
+  llvm::MCContext context(m.triple, m.asm_info.get(), m.registers.get(), m.subtarget.get(), &sources,
+                          &m.options);
+  context.setDiagnosticHandler([&](const llvm::SMDiagnostic& diagnostic, bool, const llvm::SourceMgr&,
+                                   std::vector<const llvm::MDNode*>&) { diagnostics.add(diagnostic); });
   const std::unique_ptr<llvm::MCObjectFileInfo> object_info(
       m.llvm_target->createMCObjectFileInfo(context, /*PIC=*/true));
   context.setObjectFileInfo(object_info.get());
@@ -90,7 +93,8 @@ Result<std::vector<std::uint8_t>> assemble(std::string_view text, const target::
   std::unique_ptr<llvm::MCCodeEmitter> emitter(m.llvm_target->createMCCodeEmitter(*m.instructions, context));
   const std::unique_ptr<llvm::MCStreamer> streamer(m.llvm_target->createMCObjectStreamer(
       m.triple, context, std::move(backend), std::move(writer), std::move(emitter), *m.subtarget));
-  const std::unique_ptr<llvm::MCAsmParser> parser(llvm::createMCAsmParser(sources, context, *streamer, *m.asm_info));
+  const std::unique_ptr<llvm::MCAsmParser> parser(
+      llvm::createMCAsmParser(sources, context, *streamer, *m.asm_info));
   const std::unique_ptr<llvm::MCTargetAsmParser> target_parser(
       m.llvm_target->createMCAsmParser(*m.subtarget, *parser, *m.instructions, m.options));
   parser->setTargetParser(*target_parser);

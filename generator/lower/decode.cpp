@@ -54,7 +54,8 @@ Result<const target::Target*> find_target(const elf::File& file, CodeObject& obj
   if (object.isa_name.starts_with(prefix)) {
     const std::string_view name = std::string_view(object.isa_name).substr(prefix.size());
     if (const target::Target* t = target::find(name)) return t;
-    return fail_field(ErrorCode::unknown_target, "amdhsa.target", object.isa_name, "a target that has a table");
+    return fail_field(ErrorCode::unknown_target, "amdhsa.target", object.isa_name,
+                      "a target that has a table");
   }
   for (const target::Target& t : target::all()) {
     if ((t.elf_flags & machine_mask) != (file.flags & machine_mask)) continue;
@@ -69,7 +70,8 @@ Result<const target::Target*> find_target(const elf::File& file, CodeObject& obj
 Result<elf::Bytes> read_code(const elf::File& file, const elf::Symbol* symbol, std::string_view name,
                              std::uint64_t entry) {
   const auto rest = file.from(entry);
-  if (!rest) return malformed(fmt::format("the entry of {} lies at 0x{:x}, outside every segment", name, entry));
+  if (!rest)
+    return malformed(fmt::format("the entry of {} lies at 0x{:x}, outside every segment", name, entry));
   if (symbol == nullptr || symbol->size == 0 || entry < symbol->value) return *rest;
   const std::uint64_t before = entry - symbol->value;
   if (before > symbol->size || symbol->size - before > rest->size())
@@ -87,8 +89,9 @@ Result<void> read_kernel(const elf::File& file, const std::vector<elf::Symbol>& 
   kernel.descriptor = read_descriptor(*bytes);
   const bool wave32 = (kernel.descriptor.properties & property_wave32) != 0;
   if ((wave32 ? 32 : 64) != target.wave_size) {
-    return fail(ErrorCode::unsupported, fmt::format("kernel {} is for waves of {} lanes, but {} is modelled with {}",
-                                                    kernel.name, wave32 ? 32 : 64, target.name, target.wave_size));
+    return fail(ErrorCode::unsupported,
+                fmt::format("kernel {} is for waves of {} lanes, but {} is modelled with {}", kernel.name,
+                            wave32 ? 32 : 64, target.name, target.wave_size));
   }
   const std::uint64_t entry =
       descriptor->value + static_cast<std::uint64_t>(kernel.descriptor.entry_byte_offset);

@@ -35,11 +35,11 @@ class Disassembler {
   Result<DecodedInstruction> decode(std::span<const std::uint8_t> bytes, std::uint64_t address) {
     llvm::MCInst inst;
     std::uint64_t size = 0;
-    const auto status =
-        decoder_->getInstruction(inst, size, llvm::ArrayRef(bytes.data(), bytes.size()), address, llvm::nulls());
+    const auto status = decoder_->getInstruction(inst, size, llvm::ArrayRef(bytes.data(), bytes.size()),
+                                                 address, llvm::nulls());
     if (status != llvm::MCDisassembler::Success || size == 0 || size > bytes.size()) {
-      return fail(ErrorCode::unknown_instruction, fmt::format("the bytes at 0x{:x} are no instruction of {}", address,
-                                                              target_.name));
+      return fail(ErrorCode::unknown_instruction,
+                  fmt::format("the bytes at 0x{:x} are no instruction of {}", address, target_.name));
     }
     std::string text;
     llvm::raw_string_ostream stream(text);
@@ -67,8 +67,8 @@ Result<void> resolve_branches(std::vector<DecodedInstruction>& instructions, std
     const auto it = std::ranges::lower_bound(instructions, to, {}, &DecodedInstruction::address);
     if (it == instructions.end() || it->address != to) {
       return fail(ErrorCode::invalid_code_object,
-                  fmt::format("kernel {}: the branch at 0x{:x} goes to 0x{:x}, where no instruction starts", kernel,
-                              d.address, to));
+                  fmt::format("kernel {}: the branch at 0x{:x} goes to 0x{:x}, where no instruction starts",
+                              kernel, d.address, to));
     }
     d.inst.src[0] = isa::label(static_cast<std::uint32_t>(it - instructions.begin()));
   }
@@ -97,7 +97,8 @@ Result<std::vector<DecodedInstruction>> disassemble(std::span<const std::uint8_t
     decoded->inst = parsed->inst[0];
     result.push_back(std::move(*decoded));
     if (parsed->count == 2) {
-      DecodedInstruction second{.inst = parsed->inst[1], .address = result.back().address, .size = 0, .text = {}};
+      DecodedInstruction second{
+          .inst = parsed->inst[1], .address = result.back().address, .size = 0, .text = {}};
       result.push_back(std::move(second));
     }
   }

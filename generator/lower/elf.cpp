@@ -109,7 +109,8 @@ std::optional<std::string_view> read_string(Bytes table, std::uint64_t offset) {
   const Bytes rest = table.subspan(offset);
   const auto end = std::ranges::find(rest, std::uint8_t{0});
   if (end == rest.end()) return std::nullopt;
-  return std::string_view(reinterpret_cast<const char*>(rest.data()), static_cast<std::size_t>(end - rest.begin()));
+  return std::string_view(reinterpret_cast<const char*>(rest.data()),
+                          static_cast<std::size_t>(end - rest.begin()));
 }
 
 const Section* File::find(std::string_view name) const {
@@ -141,8 +142,10 @@ Result<File> parse(Bytes bytes) {
   File file;
   const auto tables = parse_header(bytes, file);
   if (!tables) return std::unexpected(tables.error());
-  if (auto done = parse_sections(bytes, *tables, file); !done) return std::unexpected(std::move(done.error()));
-  if (auto done = parse_segments(bytes, *tables, file); !done) return std::unexpected(std::move(done.error()));
+  if (auto done = parse_sections(bytes, *tables, file); !done)
+    return std::unexpected(std::move(done.error()));
+  if (auto done = parse_segments(bytes, *tables, file); !done)
+    return std::unexpected(std::move(done.error()));
   return file;
 }
 

@@ -23,12 +23,12 @@ inline constexpr std::uint16_t type_rel = 1, type_dyn = 3;
 inline constexpr std::uint32_t sht_progbits = 1, sht_symtab = 2, sht_strtab = 3, sht_rela = 4, sht_hash = 5,
                                sht_dynamic = 6, sht_note = 7, sht_nobits = 8, sht_dynsym = 11;
 inline constexpr std::uint64_t shf_write = 1, shf_alloc = 2, shf_exec = 4;
-inline constexpr std::uint32_t pt_load = 1, pt_dynamic = 2, pt_note = 4, pt_phdr = 6, pt_gnu_stack = 0x6474E551,
-                               pt_gnu_relro = 0x6474E552;
+inline constexpr std::uint32_t pt_load = 1, pt_dynamic = 2, pt_note = 4, pt_phdr = 6,
+                               pt_gnu_stack = 0x6474E551, pt_gnu_relro = 0x6474E552;
 inline constexpr std::uint16_t shn_undef = 0, shn_loreserve = 0xFF00;
 inline constexpr std::uint8_t stb_local = 0, stb_global = 1, stt_object = 1, stt_func = 2;
-inline constexpr std::size_t header_size = 64, section_header_size = 64, program_header_size = 56, symbol_size = 24,
-                             rela_size = 24;
+inline constexpr std::size_t header_size = 64, section_header_size = 64, program_header_size = 56,
+                             symbol_size = 24, rela_size = 24;
 inline constexpr std::uint32_t note_amdgpu_metadata = 32;
 
 /// Little-endian value at `offset`; nullopt past the end.

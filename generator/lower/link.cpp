@@ -48,7 +48,8 @@ Result<void> classify_sections(Input& in) {
     if (s.name == ".text" && s.type == elf::sht_progbits) slot = &in.text;
     if (s.name == ".rodata" && s.type == elf::sht_progbits) slot = &in.rodata;
     if (s.type == elf::sht_note) slot = &in.note;
-    if (slot == nullptr || *slot != 0) return refuse(fmt::format("section {} has no place in a kernel", s.name));
+    if (slot == nullptr || *slot != 0)
+      return refuse(fmt::format("section {} has no place in a kernel", s.name));
     if (s.alignment > page || (s.alignment & (s.alignment - 1)) != 0)
       return refuse(fmt::format("section {} is aligned to {} bytes", s.name, s.alignment));
     *slot = static_cast<std::uint16_t>(i);
@@ -140,7 +141,20 @@ std::uint32_t sysv_hash(std::string_view name) {
 }
 
 /// Output sections in file order; the index is the section number.
-enum Out : std::uint16_t { null, note, dynsym, hash, dynstr, rodata, text, dynamic, symtab, shstrtab, strtab, count };
+enum Out : std::uint16_t {
+  null,
+  note,
+  dynsym,
+  hash,
+  dynstr,
+  rodata,
+  text,
+  dynamic,
+  symtab,
+  shstrtab,
+  strtab,
+  count
+};
 
 struct Placed {
   std::string_view name;
@@ -163,7 +177,7 @@ class Image {
   }
 
  private:
-  static constexpr std::array segment_order{elf::pt_phdr, elf::pt_load,    elf::pt_load,     elf::pt_load,
+  static constexpr std::array segment_order{elf::pt_phdr,    elf::pt_load,      elf::pt_load, elf::pt_load,
                                             elf::pt_dynamic, elf::pt_gnu_stack, elf::pt_note};
 
   void name_symbols() {
@@ -171,7 +185,8 @@ class Image {
       dynamic_names_.push_back(dynamic_strings_.add(in_.symbols[i].name));
     }
     static_names_.push_back(static_strings_.add("_DYNAMIC"));
-    for (const std::uint32_t i : in_.exported) static_names_.push_back(static_strings_.add(in_.symbols[i].name));
+    for (const std::uint32_t i : in_.exported)
+      static_names_.push_back(static_strings_.add(in_.symbols[i].name));
   }
 
   /// Gives the next section its place in the file; sections that load keep address = offset + shift.
@@ -264,7 +279,7 @@ constexpr std::uint32_t r_amdgpu_rel64 = 5;
 
 std::string relocation_name(std::uint32_t type) {
   static constexpr std::array<std::string_view, 15> names{
-      "NONE",         "ABS32_LO",       "ABS32_HI", "ABS64",    "REL32", "REL64",      "ABS32", "GOTPCREL",
+      "NONE",          "ABS32_LO",      "ABS32_HI", "ABS64",    "REL32", "REL64",      "ABS32", "GOTPCREL",
       "GOTPCREL32_LO", "GOTPCREL32_HI", "REL32_LO", "REL32_HI", "12",    "RELATIVE64", "REL16"};
   return type < names.size() ? fmt::format("R_AMDGPU_{}", names[type]) : fmt::format("number {}", type);
 }
@@ -305,12 +320,13 @@ Result<std::vector<std::uint8_t>> Image::relocated_rodata() const {
 }
 
 void Image::write_header(Writer& out) const {
-  out.put(std::array<std::uint8_t, 16>{0x7F, 'E', 'L', 'F', 2, 1, 1, elf::osabi_amdgpu_hsa, in_.file.abi_version});
+  out.put(std::array<std::uint8_t, 16>{0x7F, 'E', 'L', 'F', 2, 1, 1, elf::osabi_amdgpu_hsa,
+                                       in_.file.abi_version});
   out.put(elf::type_dyn);
   out.put(elf::machine_amdgpu);
   out.put(std::uint32_t{1});
-  out.put(std::uint64_t{0});                  // entry point: kernels have descriptors instead
-  out.put(std::uint64_t{elf::header_size});   // program headers follow
+  out.put(std::uint64_t{0});                 // entry point: kernels have descriptors instead
+  out.put(std::uint64_t{elf::header_size});  // program headers follow
   const Placed& last = sections_[strtab];
   out.put(align_up(last.offset + last.size, 8));
   out.put(in_.file.flags);
@@ -323,8 +339,8 @@ void Image::write_header(Writer& out) const {
 }
 
 void Image::write_segments(Writer& out) const {
-  const auto segment = [&](std::uint32_t type, std::uint32_t flags, std::uint64_t offset, std::uint64_t address,
-                           std::uint64_t size, std::uint64_t alignment) {
+  const auto segment = [&](std::uint32_t type, std::uint32_t flags, std::uint64_t offset,
+                           std::uint64_t address, std::uint64_t size, std::uint64_t alignment) {
     out.put(type);
     out.put(flags);
     for (const std::uint64_t field : {offset, address, address, size, size, alignment}) out.put(field);
@@ -333,7 +349,8 @@ void Image::write_segments(Writer& out) const {
   const Placed& rx = sections_[text];
   const Placed& rw = sections_[dynamic];
   const Placed& metadata = sections_[note];
-  segment(elf::pt_phdr, pf_r, elf::header_size, elf::header_size, segment_order.size() * elf::program_header_size, 8);
+  segment(elf::pt_phdr, pf_r, elf::header_size, elf::header_size,
+          segment_order.size() * elf::program_header_size, 8);
   segment(elf::pt_load, pf_r, 0, 0, ro.offset + ro.size, page);
   segment(elf::pt_load, pf_r | pf_x, rx.offset, rx.address, rx.size, page);
   segment(elf::pt_load, pf_r | pf_w, rw.offset, rw.address, rw.size, page);

@@ -26,8 +26,8 @@ Result<std::vector<std::uint8_t>> link(std::span<const std::uint8_t> object);
 struct ArgMetadata {
   std::string name;
   std::uint32_t offset = 0, size = 0;
-  std::string value_kind;      ///< "global_buffer", "by_value", "hidden_…"
-  std::string access;          ///< "read_only", "write_only", "read_write" or empty
+  std::string value_kind;  ///< "global_buffer", "by_value", "hidden_…"
+  std::string access;      ///< "read_only", "write_only", "read_write" or empty
 };
 
 /// The 64-byte kernel descriptor, decoded (hardware.md §9.1).
@@ -42,9 +42,9 @@ struct KernelDescriptor {
 
 struct DecodedInstruction {
   isa::Instruction inst;
-  std::uint64_t address = 0;   ///< virtual address in the code object
-  std::uint32_t size = 0;      ///< bytes
-  std::string text;            ///< LLVM's disassembly
+  std::uint64_t address = 0;  ///< virtual address in the code object
+  std::uint32_t size = 0;     ///< bytes
+  std::string text;           ///< LLVM's disassembly
 };
 
 /// One kernel of a code object. Branch label operands hold the index of the target instruction.
@@ -61,7 +61,7 @@ struct DecodedKernel {
 
 struct CodeObject {
   const target::Target* target = nullptr;
-  std::string isa_name;        ///< "amdgcn-amd-amdhsa--gfx1151" from metadata or e_flags
+  std::string isa_name;  ///< "amdgcn-amd-amdhsa--gfx1151" from metadata or e_flags
   std::vector<DecodedKernel> kernels;
 };
 

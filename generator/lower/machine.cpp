@@ -33,15 +33,18 @@ Result<std::unique_ptr<const Machine>> make(const target::Target& target) {
   result->triple = llvm::Triple("amdgcn-amd-amdhsa");
   std::string why;
   result->llvm_target = llvm::TargetRegistry::lookupTarget(result->triple, why);
-  if (result->llvm_target == nullptr) return fail(ErrorCode::unsupported, "LLVM has no AMDGPU target: " + why);
+  if (result->llvm_target == nullptr)
+    return fail(ErrorCode::unsupported, "LLVM has no AMDGPU target: " + why);
   const llvm::Target& t = *result->llvm_target;
   result->registers.reset(t.createMCRegInfo(result->triple));
   result->asm_info.reset(t.createMCAsmInfo(*result->registers, result->triple, result->options));
   result->instructions.reset(t.createMCInstrInfo());
+  // Asked of a nameless subtarget first: an unknown name would make LLVM print a warning.
   const llvm::StringRef cpu(target.name.data(), target.name.size());
-  result->subtarget.reset(t.createMCSubtargetInfo(result->triple, cpu, ""));
-  if (!result->registers || !result->asm_info || !result->instructions || !result->subtarget ||
-      !result->subtarget->isCPUStringValid(cpu)) {
+  result->subtarget.reset(t.createMCSubtargetInfo(result->triple, "", ""));
+  const bool known = result->subtarget && result->subtarget->isCPUStringValid(cpu);
+  if (known) result->subtarget.reset(t.createMCSubtargetInfo(result->triple, cpu, ""));
+  if (!known || !result->registers || !result->asm_info || !result->instructions) {
     return fail_field(ErrorCode::unknown_target, "target", std::string(target.name), "a GPU that LLVM knows");
   }
   return std::unique_ptr<const Machine>(std::move(result));

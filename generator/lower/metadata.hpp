@@ -17,7 +17,7 @@ struct KernelMetadata {
 };
 
 struct Metadata {
-  std::string target;    ///< empty when the note does not say
+  std::string target;  ///< empty when the note does not say
   std::vector<KernelMetadata> kernels;
 };
 

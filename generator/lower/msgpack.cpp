@@ -36,7 +36,8 @@ std::optional<Value> Reader::next() {
     const auto raw = big_endian(size);
     if (!raw) return std::nullopt;
     const unsigned shift = 64 - 8 * size;
-    return number(Kind::integer, static_cast<std::uint64_t>(static_cast<std::int64_t>(*raw << shift) >> shift));
+    return number(Kind::integer,
+                  static_cast<std::uint64_t>(static_cast<std::int64_t>(*raw << shift) >> shift));
   };
   if (tag < 0x80) return number(Kind::integer, tag);
   if (tag >= 0xE0) return number(Kind::integer, static_cast<std::uint64_t>(static_cast<std::int8_t>(tag)));

@@ -116,7 +116,9 @@ class Printer {
     const bool gfx12 = target_.generation == target::Generation::gfx12;
     if (!gfx9) put("\t.set .Lcode_lines, ({}-{}+127)/128\n", end_label, kernel_.name);
     put("\t.section .rodata,\"a\",@progbits\n\t.p2align 6\n\t.amdhsa_kernel {}\n", kernel_.name);
-    const auto field = [&](std::string_view name, std::uint64_t value) { put("\t\t.amdhsa_{} {}\n", name, value); };
+    const auto field = [&](std::string_view name, std::uint64_t value) {
+      put("\t\t.amdhsa_{} {}\n", name, value);
+    };
     field("group_segment_fixed_size", kernel_.lds_bytes());
     field("private_segment_fixed_size", 0);
     field("kernarg_size", kernel_.kernarg_size);
@@ -181,7 +183,8 @@ class Printer {
     field("max_flat_workgroup_size", kernel_.workgroup_size);
     field("sgpr_spill_count", 0);
     field("vgpr_spill_count", 0);
-    if (target_.generation != target::Generation::gfx9) field("workgroup_processor_mode", kernel_.wgp_mode ? 1 : 0);
+    if (target_.generation != target::Generation::gfx9)
+      field("workgroup_processor_mode", kernel_.wgp_mode ? 1 : 0);
     put("    .args:{}\n", kernel_.args.empty() ? " []" : "");
     for (const ir::KernelArg& arg : kernel_.args) argument(arg);
     put("...\n\t.end_amdgpu_metadata\n");

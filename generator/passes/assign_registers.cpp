@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Technique 4: virtual tuples to physical registers.
 //
-// Live intervals per dword (live_ranges), what the banks ask for (bank_plan), a search for places
-// (tuple_allocator), then every operand is rewritten. Copies whose two sides landed in one register
-// are dropped. Nothing is ever spilled: a kernel that does not fit is refused with a count.
+// Independent lives of a tuple are told apart (split_webs); then live intervals per dword (live_ranges), what
+// the banks ask for (bank_plan), a search for places (tuple_allocator), then every operand is rewritten.
+// Copies whose two sides landed in one register are dropped. Nothing is ever spilled: a kernel that does not
+// fit is refused with a count.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,6 +13,7 @@
 #include "generator/ir/names.hpp"
 #include "generator/ir/register_access.hpp"
 #include "generator/passes/passes.hpp"
+#include "generator/passes/split_webs.hpp"
 #include "generator/passes/tuple_allocator.hpp"
 
 namespace wavejit::passes {
@@ -150,7 +152,9 @@ class Assigner {
   }
 
   /// The least register count that the search can do with, or else the peak as a lower bound.
-  std::unexpected<Error> does_not_fit(const AllocationProblem& p, RegClass cls) const {
+  std::unexpected<Error> does_not_fit(AllocationProblem p, RegClass cls) const {
+    p.banks = nullptr;  // banks are given up before a kernel is refused
+    p.granule = 0;
     constexpr std::array<std::string_view, 3> fields{"sgprs", "vgprs", "agprs"};
     const std::uint32_t peak = peak_pressure(p);
     std::uint32_t low = std::max(peak, limit(cls) + 1), high = addressable(cls);
@@ -222,6 +226,7 @@ class Assigner {
 Result<void> assign_registers(ir::Kernel& kernel, const RegisterOptions& options) {
   if (kernel.registers_assigned)
     return fail_field(ErrorCode::invalid_ir, "registers_assigned", "true", "false before assign_registers");
+  split_webs(kernel);
   return Assigner(kernel, options).run();
 }
 

@@ -15,14 +15,8 @@ namespace {
 
 using isa::Operand;
 
-/// bank(u) - bank(v) must not be `delta` modulo the number of banks.
-struct Edge {
-  std::uint32_t v;
-  unsigned delta;
-};
-
 struct Node {
-  std::vector<Edge> edges;
+  std::vector<BankEdge> edges;
   unsigned allowed = 0;  ///< bit b: the tuple may start in bank b
   bool used = false;     ///< takes part in a matrix instruction
 };
@@ -69,6 +63,14 @@ class Graph {
     return colours_;
   }
 
+  /// Hands the graph over; the masks are those of the last colour().
+  void export_to(BankPlan& plan) const {
+    for (std::size_t id = 0; id < nodes_.size(); ++id) {
+      plan.edges.push_back(nodes_[id].edges);
+      plan.open.push_back(static_cast<std::uint8_t>(masks_[id]));
+    }
+  }
+
   /// No tuple is tied to particular banks, so the colours may be renamed by rotation.
   [[nodiscard]] bool rotatable(bool keep_wishes) const {
     const unsigned all = (1U << banks_) - 1;
@@ -100,9 +102,10 @@ class Graph {
   void add(const Operand& a, const Operand& b) {
     if (a.is_virtual && b.is_virtual) {
       if (a.index == b.index) return;  // the distance is fixed already
-      if (!seen_.insert(std::tuple(a.index, b.index, (b.sub + banks_ * 64 - a.sub) % banks_)).second) return;
-      nodes_[a.index].edges.push_back({b.index, (b.sub + banks_ * 64 - a.sub) % banks_});
-      nodes_[b.index].edges.push_back({a.index, (a.sub + banks_ * 64 - b.sub) % banks_});
+      const unsigned apart = (b.sub + banks_ * 64 - a.sub) % banks_;
+      if (!seen_.insert(std::tuple(a.index, b.index, apart)).second) return;
+      nodes_[a.index].edges.push_back({b.index, static_cast<std::uint8_t>(apart)});
+      nodes_[b.index].edges.push_back({a.index, static_cast<std::uint8_t>((banks_ - apart) % banks_)});
     } else if (a.is_virtual != b.is_virtual) {
       const Operand& reg = a.is_virtual ? a : b;
       const Operand& physical = a.is_virtual ? b : a;
@@ -113,17 +116,20 @@ class Graph {
 
   int violations(std::uint32_t id, unsigned bank) const {
     int count = 0;
-    for (const Edge& e : nodes_[id].edges)
+    for (const BankEdge& e : nodes_[id].edges)
       count +=
-          colours_[e.v] >= 0 && (static_cast<unsigned>(colours_[e.v]) + e.delta) % banks_ == bank ? 1 : 0;
+          colours_[e.other] >= 0 && (static_cast<unsigned>(colours_[e.other]) + e.distance) % banks_ == bank
+              ? 1
+              : 0;
     return count;
   }
 
   /// Banks still open to `id` beside its coloured neighbours.
   unsigned open_banks(std::uint32_t id) const {
     unsigned mask = masks_[id];
-    for (const Edge& e : nodes_[id].edges)
-      if (colours_[e.v] >= 0) mask &= ~(1U << ((static_cast<unsigned>(colours_[e.v]) + e.delta) % banks_));
+    for (const BankEdge& e : nodes_[id].edges)
+      if (colours_[e.other] >= 0)
+        mask &= ~(1U << ((static_cast<unsigned>(colours_[e.other]) + e.distance) % banks_));
     return mask;
   }
 
@@ -220,6 +226,7 @@ BankPlan plan_banks(const ir::Kernel& kernel) {
   if (colours.empty()) colours = graph.colour_greedily();
   plan.matrix_bank = std::move(colours);
   plan.rotatable = graph.rotatable(keep_wishes);
+  graph.export_to(plan);
   list_partners(kernel, plan);
   return plan;
 }

@@ -25,11 +25,19 @@ struct BankPartner {
   std::uint16_t weight = 1;
 };
 
+/// A tuple's first bank must not be the other tuple's first bank plus `distance`.
+struct BankEdge {
+  std::uint32_t other = 0;
+  std::uint8_t distance = 0;
+};
+
 struct BankPlan {
   unsigned banks = 0;                              ///< 0: the target has no bank rule
   std::vector<std::int8_t> matrix_bank;            ///< per tuple: bank of its first register, -1 = free
   std::vector<std::vector<BankPartner>> partners;  ///< per tuple
   bool rotatable = false;  ///< adding one number to all of matrix_bank keeps every rule and wish
+  std::vector<std::vector<BankEdge>> edges;  ///< per tuple: partners in matrix instructions
+  std::vector<std::uint8_t> open;            ///< per tuple of matrix_bank: banks it may start in, as bits
 };
 
 /// Wishes (VirtualRegister::bank) are kept unless they contradict the matrix rule. Where no

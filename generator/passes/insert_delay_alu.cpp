@@ -4,12 +4,15 @@
 // ALU pipe. A pure hint: hardware interlocks stay. One hint carries two delays, for one instruction
 // or for two that are at most five apart (hardware.md §5.4).
 //
-// A result is tracked until it is ready or out of the reach of the encoding (4 VALU, 3
-// transcendental instructions). Each instruction counts as one clock. Memory and LDS instructions
-// wait for the whole VALU by themselves, so nothing is pending behind one. State flows only along
-// plain fall-through: a branch takes longer (§8.1) than the latencies worth a hint. LLVM 22's
-// AMDGPUInsertDelayAlu gives the same hints on the straight-line inputs that were compared, but for
-// two differences: it also follows branches, and it does not look at VCC that an e32 form implies.
+// A result (of a matrix instruction too: the matrix pipe itself holds back what needs it longer) is
+// tracked until it is ready, has been waited for once, or is out of the reach of the encoding (4
+// VALU, 3 transcendental instructions). Each instruction counts as one clock. Memory and LDS
+// instructions wait for the whole VALU by themselves, so nothing is pending behind one. State flows
+// only along plain fall-through: a branch takes longer (§8.1) than the latencies worth a hint.
+//
+// LLVM 22's AMDGPUInsertDelayAlu gives the same hints on the straight-line inputs that were compared
+// and on most of the code of Triton's kernels. It differs in that it follows branches too, does not
+// look at VCC where an e32 form implies it, and gives scalar float operations a longer latency.
 #include <algorithm>
 #include <array>
 #include <optional>
@@ -61,10 +64,11 @@ bool waits_for_valu(const isa::Instruction& inst) {
 /// An unfinished result: who makes it, how many clocks it still takes, and how many VALU and
 /// transcendental instructions have issued since its own, that one included for its own kind.
 struct Unfinished {
+  unsigned unit = 0;
   Alu alu = Alu::none;
-  std::uint8_t clocks = 0;
-  std::uint8_t valus = 0;
-  std::uint8_t transcendentals = 0;
+  unsigned clocks = 0;
+  unsigned valus = 0;
+  unsigned transcendentals = 0;
 };
 
 /// The delays that one issue group needs: distances, 0 = none.
@@ -77,7 +81,7 @@ class Results {
  public:
   explicit Results(const target::Target& target) : target_(target) {}
 
-  void clear() { units_.fill({}); }
+  void clear() { unfinished_.clear(); }
 
   [[nodiscard]] Delay delay_of(std::span<const ir::Instruction> group);
   void issue(std::span<const ir::Instruction> group);
@@ -86,23 +90,23 @@ class Results {
   void need(Delay& delay, const Unfinished& r) const;
   void forget_valus_from(unsigned distance);
   void advance(Alu alu);
-  [[nodiscard]] std::uint8_t latency(const isa::Instruction& inst) const;
+  void forget(unsigned u) {
+    std::erase_if(unfinished_, [&](const Unfinished& r) { return r.unit == u; });
+  }
+  [[nodiscard]] unsigned latency(const isa::Instruction& inst) const;
 
   const target::Target& target_;
-  std::array<Unfinished, unit::count> units_{};
+  std::vector<Unfinished> unfinished_;  ///< few at a time: all are out of reach within some clocks
 };
 
-std::uint8_t Results::latency(const isa::Instruction& inst) const {
+unsigned Results::latency(const isa::Instruction& inst) const {
   switch (inst.pipe()) {
     case Pipe::salu:
-      return static_cast<std::uint8_t>(target_.timing.salu_dependent);
+      return target_.timing.salu_dependent;
     case Pipe::trans:
-      return static_cast<std::uint8_t>(target_.timing.trans_dependent);
-    case Pipe::matrix:
-      return std::max<std::uint8_t>(target_.wmma16.cycles,
-                                    static_cast<std::uint8_t>(target_.timing.valu_dependent));
+      return target_.timing.trans_dependent;
     default:
-      return static_cast<std::uint8_t>(target_.timing.valu_dependent);
+      return target_.timing.valu_dependent;
   }
 }
 
@@ -128,8 +132,12 @@ void Results::need(Delay& delay, const Unfinished& r) const {
 
 /// A scalar instruction that reads an SGPR of the VALU waits for it, and so for all before it.
 void Results::forget_valus_from(unsigned distance) {
-  for (Unfinished& r : units_)
-    if (r.alu == Alu::valu && r.valus >= distance) r = {};
+  std::erase_if(unfinished_, [&](const Unfinished& r) { return r.alu == Alu::valu && r.valus >= distance; });
+}
+
+/// No hint is spent on EXEC and SCC, which nearly everything of their kind reads; LLVM spends none either.
+bool is_never_hinted(unsigned u) {
+  return u == unit::scc || u == unit::sgpr + isa::sreg::exec_lo || u == unit::sgpr + isa::sreg::exec_hi;
 }
 
 Delay Results::delay_of(std::span<const ir::Instruction> group) {
@@ -142,32 +150,36 @@ Delay Results::delay_of(std::span<const ir::Instruction> group) {
     const bool scalar = !is_valu(inst.mi);
     if (scalar && inst.mi.pipe() != Pipe::salu && inst.mi.pipe() != Pipe::smem) continue;
     for_each_read_unit(inst.mi, target_, [&](unsigned u) {
-      const Unfinished r = units_[u];
-      if (u >= unit::sgpr + isa::sreg::exec_lo && u <= unit::sgpr + isa::sreg::exec_hi) return;
+      const auto found = std::ranges::find(unfinished_, u, &Unfinished::unit);
+      if (found == unfinished_.end() || is_never_hinted(u)) return;
+      const Unfinished r = *found;
       if (scalar && r.alu == Alu::valu) forget_valus_from(r.valus);
-      if (alu_of(inst.mi) != Alu::none && (!scalar || r.alu == Alu::salu)) need(delay, r);
+      if (alu_of(inst.mi) == Alu::none || (scalar && r.alu != Alu::salu)) return;
+      need(delay, r);
+      forget(u);  // once waited for, it is ready for later readers
     });
   }
   return delay;
 }
 
 void Results::advance(Alu alu) {
-  for (Unfinished& r : units_) {
-    if (r.alu == Alu::none) continue;
+  for (Unfinished& r : unfinished_) {
     if (alu == Alu::valu) ++r.valus;
     if (alu == Alu::trans) ++r.transcendentals;
     --r.clocks;
-    const bool out_of_reach = (r.alu == Alu::valu && r.valus > valu_reach) ||
-                              (r.alu == Alu::trans && r.transcendentals > trans_reach);
-    if (r.clocks == 0 || out_of_reach) r = {};
   }
+  std::erase_if(unfinished_, [](const Unfinished& r) {
+    return r.clocks == 0 || (r.alu == Alu::valu && r.valus > valu_reach) ||
+           (r.alu == Alu::trans && r.transcendentals > trans_reach);
+  });
 }
 
 void Results::issue(std::span<const ir::Instruction> group) {
   const Alu alu = alu_of(group.front().mi);
   for (const ir::Instruction& inst : group) {
     for_each_written_unit(inst.mi, target_, [&](unsigned u) {
-      units_[u] = alu == Alu::none ? Unfinished{} : Unfinished{alu, latency(inst.mi), 0, 0};
+      forget(u);
+      if (alu != Alu::none) unfinished_.push_back({u, alu, latency(inst.mi), 0, 0});
     });
   }
   advance(alu);

@@ -36,12 +36,13 @@ class Builder {
         end_(units.count(), 0),
         first_def_(units.count(), 0) {}
 
-  std::vector<Segments> run(std::uint32_t& positions) {
-    for (const Operand& o : ir::entry_operands(kernel_))
-      units_.for_each({o}, [&](std::size_t u) { emit(u, 1, 2); });
+  std::vector<Segments> run(std::vector<BlockGroups>& blocks) {
     std::uint32_t group = 1;
-    for (std::uint32_t b = 0; b < kernel_.blocks.size(); ++b) group = block(b, group);
-    positions = 2 * group;
+    for (const ir::Block& block : kernel_.blocks) {
+      blocks.push_back(number(block, group));
+      group = blocks.back().after;
+    }
+    for (std::uint32_t b = 0; b < kernel_.blocks.size(); ++b) block(b, blocks[b]);
     for (Segments& s : dwords_) normalise(s);
     return std::move(dwords_);
   }
@@ -90,21 +91,26 @@ class Builder {
     }
   }
 
-  /// Groups of block `b` numbered from `first`; returns the number after its last.
-  std::uint32_t block(std::uint32_t b, std::uint32_t first) {
+  static BlockGroups number(const ir::Block& block, std::uint32_t first) {
+    BlockGroups groups{first, first, {}};
+    for (std::size_t i = 0; i < block.insts.size(); ++groups.after)
+      for (const std::size_t end = i + ir::issue_group(block.insts, i); i < end; ++i)
+        groups.of_inst.push_back(groups.after);
+    if (block.loop) ++groups.after;
+    return groups;
+  }
+
+  void block(std::uint32_t b, const BlockGroups& groups) {
     const ir::Block& block = kernel_.blocks[b];
-    std::vector<std::size_t> starts;
-    for (std::size_t i = 0; i < block.insts.size(); i += ir::issue_group(block.insts, i)) starts.push_back(i);
-    const auto groups = static_cast<std::uint32_t>(starts.size());
-    const std::uint32_t after = first + groups + (block.loop ? 1 : 0);
-    live_.live_out[b].for_each([&](std::size_t u) { end_[u] = 2 * after; });
-    if (block.loop) loop_end(*block.loop, after - 1);
-    for (std::uint32_t g = groups; g-- > 0;) {
-      const std::size_t end = g + 1 < groups ? starts[g + 1] : block.insts.size();
-      instructions(b, starts[g], end, first + g);
+    live_.live_out[b].for_each([&](std::size_t u) { end_[u] = 2 * groups.after; });
+    if (block.loop) loop_end(*block.loop, groups.after - 1);
+    for (std::size_t end = block.insts.size(); end > 0;) {
+      std::size_t begin = end - 1;
+      while (begin > 0 && groups.of_inst[begin - 1] == groups.of_inst[end - 1]) --begin;
+      instructions(b, begin, end, groups.of_inst[begin]);
+      end = begin;
     }
-    close(b, 2 * first);
-    return after;
+    close(b, 2 * groups.first);
   }
 
   void loop_end(const ir::CountedLoop& loop, std::uint32_t group) {
@@ -127,20 +133,6 @@ class Builder {
     }
   }
 
-  static void normalise(Segments& segments) {
-    std::ranges::sort(segments, {}, &Segment::begin);
-    std::size_t kept = 0;
-    for (const Segment& s : segments) {
-      if (s.begin >= s.end) continue;
-      if (kept > 0 && s.begin <= segments[kept - 1].end) {
-        segments[kept - 1].end = std::max(segments[kept - 1].end, s.end);
-      } else {
-        segments[kept++] = s;
-      }
-    }
-    segments.resize(kept);
-  }
-
   const ir::Kernel& kernel_;
   const ir::RegisterUnits& units_;
   ir::Cfg cfg_;
@@ -154,7 +146,22 @@ class Builder {
 }  // namespace
 
 LiveRanges::LiveRanges(const ir::Kernel& kernel) : units_(kernel) {
-  dwords_ = Builder(kernel, units_).run(positions_);
+  dwords_ = Builder(kernel, units_).run(blocks_);
+  positions_ = 2 * (blocks_.empty() ? 1 : blocks_.back().after);
+}
+
+void normalise(Segments& segments) {
+  std::ranges::sort(segments, {}, &Segment::begin);
+  std::size_t kept = 0;
+  for (const Segment& s : segments) {
+    if (s.begin >= s.end) continue;
+    if (kept > 0 && s.begin <= segments[kept - 1].end) {
+      segments[kept - 1].end = std::max(segments[kept - 1].end, s.end);
+    } else {
+      segments[kept++] = s;
+    }
+  }
+  segments.resize(kept);
 }
 
 }  // namespace wavejit::passes

@@ -27,6 +27,13 @@ struct Segment {
 /// Sorted, disjoint, not touching.
 using Segments = std::vector<Segment>;
 
+/// The group numbers of one block.
+struct BlockGroups {
+  std::uint32_t first = 0;             ///< of its first instruction
+  std::uint32_t after = 0;             ///< of what follows; a counted loop's implied end is after - 1
+  std::vector<std::uint32_t> of_inst;  ///< by instruction
+};
+
 class LiveRanges {
  public:
   explicit LiveRanges(const ir::Kernel& kernel);
@@ -38,11 +45,16 @@ class LiveRanges {
   [[nodiscard]] const Segments& of_physical(isa::RegClass cls, std::uint32_t reg) const {
     return dwords_[units_.first(isa::phys(cls, reg)) / 2];
   }
+  [[nodiscard]] const BlockGroups& groups(std::size_t block) const { return blocks_[block]; }
 
  private:
   ir::RegisterUnits units_;
   std::uint32_t positions_ = 0;
   std::vector<Segments> dwords_;  ///< by unit / 2
+  std::vector<BlockGroups> blocks_;
 };
+
+/// Sorts and joins segments that overlap or touch; drops empty ones.
+void normalise(Segments& segments);
 
 }  // namespace wavejit::passes

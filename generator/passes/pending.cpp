@@ -85,17 +85,21 @@ void Pending::require(Need& need, Counter c, unsigned slot) const {
 Need Pending::required(const ir::Instruction& inst) const {
   const isa::Instruction& mi = inst.mi;
   Need need;
-  for_each_read_unit(mi, *kernel_->target, [&](unsigned u) {
-    require(need, Counter::vm, u);
-    require(need, Counter::lgkm, u);
-  });
+  if (!outstanding(Counter::vm) && !outstanding(Counter::vs) && !outstanding(Counter::lgkm)) return need;
+  const ir::RegisterAccesses touched = ir::register_accesses(mi, *kernel_->target);
+  for (const ir::RegisterAccess& a : touched.reads())
+    for_each_unit(a.reg, [&](unsigned u) {
+      require(need, Counter::vm, u);
+      require(need, Counter::lgkm, u);
+    });
   // Two vector loads to one register land in order; any other second writer must wait. (LDS loads
   // return in order too, but LLVM waits between them: rule kept, never weaker than LLVM.)
   const bool lands_in_order = is_vector_load(mi) && kernel_->target->waits.vmem_writes_in_order;
-  for_each_written_unit(mi, *kernel_->target, [&](unsigned u) {
-    if (!lands_in_order) require(need, Counter::vm, u);
-    require(need, Counter::lgkm, u);
-  });
+  for (const ir::RegisterAccess& a : touched.writes())
+    for_each_unit(a.reg, [&](unsigned u) {
+      if (!lands_in_order) require(need, Counter::vm, u);
+      require(need, Counter::lgkm, u);
+    });
   if (touches_lds_memory(mi)) require(need, Counter::vm, lds_dma);
   if (mi.pipe() == Pipe::barrier) {
     require(need, Counter::lgkm, lds_access);

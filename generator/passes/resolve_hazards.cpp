@@ -4,6 +4,7 @@
 #include "generator/passes/flow.hpp"
 #include "generator/passes/hazards.hpp"
 #include "generator/passes/passes.hpp"
+#include "generator/passes/wait_state_hazard.hpp"
 
 namespace wavejit::passes {
 namespace {
@@ -22,7 +23,7 @@ void play(const ir::Block& block, Tracker& state, OnFix&& on_fix) {
   for (std::size_t i = 0; i < block.insts.size();) {
     const unsigned size = ir::issue_group(block.insts, i);
     const IssueGroup group(block.insts.data() + i, size);
-    if (const std::optional<isa::Instruction> fix = state.fix(group)) {
+    while (const std::optional<isa::Instruction> fix = state.fix(group)) {
       on_fix(i, *fix);
       ir::Instruction issued;
       issued.mi = *fix;
@@ -77,6 +78,8 @@ Result<void> resolve_hazards(ir::Kernel& kernel) {
   if (hazards.wmma_d_to_ab)
     resolve(kernel, cfg, MatrixResultHazard(), "hazard: matrix result is the next one's A or B");
   if (hazards.trans_use) resolve(kernel, cfg, TransUseHazard(), "hazard: transcendental result used early");
+  if (!target::wait_states(*kernel.target).empty())
+    resolve(kernel, cfg, WaitStateHazard(*kernel.target), "hazard: wait states");
   if (hazards.nop_before_dealloc) separate_dealloc(kernel);
   return {};
 }

@@ -18,7 +18,13 @@ using BankCosts = std::array<std::uint32_t, max_banks>;
 
 /// How strictly a bank plan is followed, and by how much its matrix banks are rotated.
 struct Mode {
-  bool matrix_banks_hold = false;
+  enum class Banks : std::uint8_t {
+    fit,     ///< a matrix tuple takes the first place whose bank its partners leave open
+    hold,    ///< it takes its bank of the plan
+    prefer,  ///< it would rather have its bank
+    ignore,
+  };
+  Banks banks = Banks::fit;
   unsigned rotation = 0;
 };
 
@@ -33,7 +39,8 @@ class Attempt {
       file_.take(r, *problem.occupied[r]);
       result_.used = r + 1;
     }
-    if (problem.banks != nullptr) banks_ = problem.banks->banks;
+    if (problem.banks != nullptr && mode.banks != Mode::Banks::ignore) banks_ = problem.banks->banks;
+    if (banks_ > 0 && mode.banks == Mode::Banks::fit) open_ = problem.banks->open;
     index_copies();
   }
 
@@ -51,7 +58,7 @@ class Attempt {
   void improve() {
     if (banks_ == 0) return;
     for (const TupleRequest& t : problem_.tuples) {
-      if (t.fixed || problem_.banks->partners[t.vreg].empty()) continue;
+      if (t.fixed || is_matrix(t) || problem_.banks->partners[t.vreg].empty()) continue;
       const auto base = static_cast<std::uint32_t>(result_.base[t.vreg]);
       const std::uint32_t cost = costs(t)[base % banks_];
       if (cost == 0) continue;
@@ -89,6 +96,30 @@ class Attempt {
   void put(const TupleRequest& t, std::uint32_t base) {
     for (unsigned d = 0; d < t.width; ++d) file_.take(base + d, *t.dwords[d]);
     result_.base[t.vreg] = static_cast<std::int32_t>(base);
+    if (is_matrix(t))
+      for (const BankEdge& e : problem_.banks->edges[t.vreg])
+        open_[e.other] = static_cast<std::uint8_t>(open_[e.other] & ~(1U << partner_bank(base, e)));
+  }
+
+  /// Whether banks are chosen while placing, and this tuple takes part.
+  bool is_matrix(const TupleRequest& t) const {
+    return !open_.empty() && problem_.banks->matrix_bank[t.vreg] >= 0;
+  }
+
+  /// The bank that a tuple starting at `base` closes to a partner.
+  unsigned partner_bank(std::uint32_t base, const BankEdge& e) const {
+    return (base + banks_ - e.distance) % banks_;
+  }
+
+  /// A place in `bank` would leave each partner that is still to be placed another bank.
+  bool leaves_partners_room(const TupleRequest& t, std::uint32_t base) const {
+    for (const BankEdge& e : problem_.banks->edges[t.vreg])
+      if (result_.base[e.other] < 0 && (open_[e.other] & ~(1U << partner_bank(base, e))) == 0) return false;
+    return true;
+  }
+
+  bool bank_is_open(const TupleRequest& t, std::uint32_t base) const {
+    return (open_[t.vreg] >> (base % banks_) & 1) != 0 && leaves_partners_room(t, base);
   }
 
   void remove(const TupleRequest& t, std::uint32_t base) {
@@ -128,10 +159,23 @@ class Attempt {
     return -1;
   }
 
+  std::int64_t first_fit_in_open_bank(const TupleRequest& t) const {
+    unsigned open = 0;
+    for (unsigned b = 0; b < banks_; ++b) open |= bank_is_open(t, b) ? 1U << b : 0;
+    for (std::uint32_t base = 0; base + t.width <= file_.size(); base += t.align)
+      if ((open >> (base % banks_) & 1) != 0 && fits(t, base)) return base;
+    return -1;
+  }
+
   std::int64_t first_fit_in_bank(const TupleRequest& t, unsigned bank) const {
     for (std::uint32_t base = bank; base + t.width <= file_.size(); base += banks_)
       if (fits(t, base)) return base;
     return -1;
+  }
+
+  bool misses_bank(const TupleRequest& t, std::int64_t base) const {
+    return banks_ > 0 && mode_.banks == Mode::Banks::hold && matrix_bank(t) >= 0 &&
+           base % banks_ != matrix_bank(t);
   }
 
   /// The register that lets a copy vanish, if it is free.
@@ -140,7 +184,7 @@ class Attempt {
       const std::int64_t base = std::int64_t{result_.base[other]} + distance;
       if (result_.base[other] < 0 || base < 0 || !fits(t, static_cast<std::uint32_t>(base))) continue;
       const bool wrong_bank =
-          banks_ > 0 && mode_.matrix_banks_hold && matrix_bank(t) >= 0 && base % banks_ != matrix_bank(t);
+          is_matrix(t) ? !bank_is_open(t, static_cast<std::uint32_t>(base)) : misses_bank(t, base);
       if (!wrong_bank) return base;
     }
     return -1;
@@ -150,7 +194,8 @@ class Attempt {
     if (t.fixed) return fits(t, *t.fixed) ? std::int64_t{*t.fixed} : -1;
     if (const std::int64_t base = beside_copy(t); base >= 0) return base;
     if (banks_ == 0) return first_fit(t);
-    if (mode_.matrix_banks_hold && matrix_bank(t) >= 0)
+    if (is_matrix(t)) return first_fit_in_open_bank(t);
+    if (mode_.banks == Mode::Banks::hold && matrix_bank(t) >= 0)
       return first_fit_in_bank(t, static_cast<unsigned>(matrix_bank(t)));
     const BankCosts cost = costs(t);
     std::int64_t best = -1;
@@ -168,6 +213,7 @@ class Attempt {
   Mode mode_;
   RegisterFile file_;
   unsigned banks_ = 0;
+  std::vector<std::uint8_t> open_;  ///< mode fit: by vreg, banks left by placed partners
   std::vector<std::vector<std::pair<std::uint32_t, std::int32_t>>> copies_;
   Placement result_;
 };
@@ -202,8 +248,7 @@ std::vector<Order> orders(const AllocationProblem& problem) {
 
 /// Tries one order; a tuple that finds no room goes to the front of it, behind the fixed ones.
 std::optional<Placement> place_in_order(const AllocationProblem& problem, std::uint32_t limit, Mode mode,
-                                        Order order) {
-  constexpr unsigned repairs = 8;
+                                        Order order, unsigned repairs) {
   const auto movable = std::ranges::find_if(order, [&](std::uint32_t i) { return !problem.tuples[i].fixed; });
   const auto front = movable - order.begin();
   for (unsigned i = 0; i <= repairs; ++i) {
@@ -223,8 +268,11 @@ std::optional<Placement> place_in_order(const AllocationProblem& problem, std::u
 
 std::vector<Mode> matrix_modes(const BankPlan* plan) {
   std::vector<Mode> result;
-  if (plan != nullptr && plan->banks > 0)
-    for (unsigned r = 0; r < (plan->rotatable ? plan->banks : 1); ++r) result.push_back({true, r});
+  if (plan == nullptr || plan->banks == 0) return result;
+  result.push_back({Mode::Banks::fit, 0});
+  if (std::ranges::any_of(plan->matrix_bank, [](std::int8_t bank) { return bank >= 0; }))
+    for (unsigned r = 0; r < (plan->rotatable ? plan->banks : 1); ++r)
+      result.push_back({Mode::Banks::hold, r});
   return result;
 }
 
@@ -240,9 +288,9 @@ std::vector<std::uint32_t> limits(const AllocationProblem& problem, std::uint32_
 }
 
 std::optional<Placement> place_in_mode(const AllocationProblem& problem, std::uint32_t limit, Mode mode,
-                                       const std::vector<Order>& all) {
+                                       const std::vector<Order>& all, unsigned repairs) {
   for (const Order& order : all)
-    if (auto placed = place_in_order(problem, limit, mode, order)) return placed;
+    if (auto placed = place_in_order(problem, limit, mode, order, repairs)) return placed;
   return std::nullopt;
 }
 
@@ -287,18 +335,22 @@ std::optional<std::pair<std::uint32_t, std::uint32_t>> fixed_conflict(const Allo
 }
 
 std::optional<Placement> place(const AllocationProblem& problem, std::uint32_t limit) {
+  constexpr unsigned few_repairs = 4, many_repairs = 16;
   const std::uint32_t peak = peak_pressure(problem);
   if (peak > limit) return std::nullopt;
   const std::vector<Order> all = orders(problem);
   const std::vector<std::uint32_t> rungs = limits(problem, peak, limit);
+  const auto repairs = [&](std::uint32_t rung) { return rung == limit ? many_repairs : few_repairs; };
   for (const std::uint32_t rung : rungs)
     for (const Mode mode : matrix_modes(problem.banks)) {
-      if (auto placed = place_in_mode(problem, rung, mode, all)) return placed;
+      if (auto placed = place_in_mode(problem, rung, mode, all, repairs(rung))) return placed;
       if (rung != limit) break;  // other rotations only where it matters most
     }
-  for (const std::uint32_t rung : rungs)
-    if (auto placed = place_in_mode(problem, rung, {}, all)) return placed;
-  return std::nullopt;
+  if (problem.banks != nullptr)
+    for (const std::uint32_t rung : rungs)
+      if (auto placed = place_in_mode(problem, rung, {Mode::Banks::prefer}, all, repairs(rung)))
+        return placed;
+  return place_in_mode(problem, limit, {Mode::Banks::ignore}, all, many_repairs);
 }
 
 }  // namespace wavejit::passes

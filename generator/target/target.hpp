@@ -41,6 +41,7 @@ struct Hazards {
   bool gfx9_wait_states;    ///< the s_nop table of gfx940/950
   bool nop_before_dealloc;  ///< s_nop 0 before s_sendmsg dealloc_vgprs
   bool user_sgpr_init16;    ///< wave32: user plus system SGPRs initialised must reach 16
+  bool mfma_results_late = false;  ///< MFMA results need a slot more than on gfx942 (gfx950)
 };
 
 /// A matrix instruction of 16x16 or 32x32 shape with f32 accumulators.

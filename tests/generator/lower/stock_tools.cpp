@@ -52,7 +52,8 @@ std::optional<std::vector<std::uint8_t>> run_tool(const std::string& tool, const
   for (const InputFile& input : inputs) {
     const std::string path = directory.file(input.name);
     std::ofstream(path, std::ios::binary)
-        .write(reinterpret_cast<const char*>(input.bytes.data()), static_cast<std::streamsize>(input.bytes.size()));
+        .write(reinterpret_cast<const char*>(input.bytes.data()),
+               static_cast<std::streamsize>(input.bytes.size()));
     replace_all(command, "{" + input.name + "}", path);
   }
   const std::string out = directory.file("out");

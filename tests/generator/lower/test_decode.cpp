@@ -38,9 +38,9 @@ TEST_CASE("a decoded branch holds the index of the instruction that it goes to",
 TEST_CASE("padding behind the code is no instruction", "[lower]") {
   const target::Target& target = test::table("gfx1151");
   const std::string padding = "\t.text\n\t.p2alignl 7, 0xbf9f0000\n\t.fill 96, 4, 0xbf9f0000\n";
-  const auto object = test::build(
-      test::file_header(target) + test::kernel_code("k", loop_body) + padding + test::kernel_metadata({"k"}, target),
-      target);
+  const auto object = test::build(test::file_header(target) + test::kernel_code("k", loop_body) + padding +
+                                      test::kernel_metadata({"k"}, target),
+                                  target);
   CHECK(object.kernels.at(0).instructions.size() == 9);
 }
 
@@ -55,14 +55,16 @@ TEST_CASE("metadata and descriptor are read", "[lower]") {
   CHECK(k.sgpr_count == 16);
   CHECK(k.wavefront_size == 32);
   CHECK(k.max_flat_workgroup_size == 64);
-  CHECK(k.instructions.at(0).address == k.descriptor_address + static_cast<std::uint64_t>(k.descriptor.entry_byte_offset));
+  CHECK(k.instructions.at(0).address ==
+        k.descriptor_address + static_cast<std::uint64_t>(k.descriptor.entry_byte_offset));
   CHECK(k.instructions.at(0).address % 256 == 0);
   CHECK(k.descriptor.properties == 0x0408);  // hardware.md §9.1: wave32 and kernarg pointer
 }
 
 TEST_CASE("an instruction outside the vocabulary is named with its place", "[lower]") {
   const target::Target& target = test::table("gfx1151");
-  const auto bytes = test::build_object(test::kernel_text("k", "\ts_nop 0\n\ts_ttracedata\n\ts_endpgm\n", target), target);
+  const auto bytes =
+      test::build_object(test::kernel_text("k", "\ts_nop 0\n\ts_ttracedata\n\ts_endpgm\n", target), target);
   const auto object = lower::decode(bytes);
   REQUIRE_FALSE(object);
   CHECK(object.error().code == ErrorCode::unknown_instruction);
@@ -73,7 +75,8 @@ TEST_CASE("an instruction outside the vocabulary is named with its place", "[low
 
 TEST_CASE("bytes that are no instruction are named with their place", "[lower]") {
   const target::Target& target = test::table("gfx1151");
-  const auto bytes = test::build_object(test::kernel_text("k", "\t.long 0xffffffff\n\ts_endpgm\n", target), target);
+  const auto bytes =
+      test::build_object(test::kernel_text("k", "\t.long 0xffffffff\n\ts_endpgm\n", target), target);
   const auto object = lower::decode(bytes);
   REQUIRE_FALSE(object);
   CHECK(object.error().code == ErrorCode::unknown_instruction);
@@ -81,7 +84,8 @@ TEST_CASE("bytes that are no instruction are named with their place", "[lower]")
 
 TEST_CASE("a branch out of the kernel is an error", "[lower]") {
   const target::Target& target = test::table("gfx1151");
-  const auto bytes = test::build_object(test::kernel_text("k", "\ts_branch 100\n\ts_endpgm\n", target), target);
+  const auto bytes =
+      test::build_object(test::kernel_text("k", "\ts_branch 100\n\ts_endpgm\n", target), target);
   const auto object = lower::decode(bytes);
   REQUIRE_FALSE(object);
   CHECK(object.error().code == ErrorCode::invalid_code_object);
@@ -137,7 +141,8 @@ TEST_CASE("random damage: no crash", "[lower]") {
   static constexpr std::uint8_t nasty[] = {0x00, 0x01, 0x7F, 0x80, 0xFE, 0xFF, 0xDF, 0xDD, 0xDB};
   for (int i = 0; i < 3000; ++i) {
     auto bytes = original;
-    for (unsigned n = 1 + random() % 8; n > 0; --n) bytes[random() % bytes.size()] = nasty[random() % std::size(nasty)];
+    for (unsigned n = 1 + random() % 8; n > 0; --n)
+      bytes[random() % bytes.size()] = nasty[random() % std::size(nasty)];
     check_hostile(bytes);
   }
 }

@@ -35,7 +35,8 @@ std::vector<Export> exports(const elf::File& file, std::uint32_t table_type) {
   std::vector<Export> result;
   for (const elf::Symbol& s : *symbols) {
     REQUIRE(s.section < file.sections.size());
-    result.push_back({std::string(s.name), s.info, s.other, s.size, std::string(file.sections[s.section].name)});
+    result.push_back(
+        {std::string(s.name), s.info, s.other, s.size, std::string(file.sections[s.section].name)});
   }
   std::ranges::sort(result);
   return result;
@@ -108,7 +109,8 @@ TEST_CASE("descriptors and code come out of our object as out of lld's", "[lower
     CHECK(x.descriptor.rsrc3 == y.descriptor.rsrc3);
     CHECK(x.descriptor.properties == y.descriptor.properties);
     REQUIRE(x.instructions.size() == y.instructions.size());
-    for (std::size_t n = 0; n < x.instructions.size(); ++n) CHECK(x.instructions[n].inst == y.instructions[n].inst);
+    for (std::size_t n = 0; n < x.instructions.size(); ++n)
+      CHECK(x.instructions[n].inst == y.instructions[n].inst);
   }
 }
 

@@ -34,7 +34,7 @@ class Generator {
     literal_used_ = false;
     scalars_left_ = 1;
     no_literal_ = mentions(inst, "fma_mix");  // its sources may be f16
-    has_immediate_literal_ = inst.info().signature.find(",i1") != std::string_view::npos && !sopk(inst);
+    has_immediate_literal_ = has_literal(inst);
     for (unsigned i = 0; i < sig.dst_count; ++i) inst.dst[i] = operand(inst, sig.dst[i], true);
     for (unsigned i = 0; i < sig.src_count; ++i) inst.src[i] = operand(inst, sig.src[i], false);
     special_forms(inst);
@@ -46,7 +46,11 @@ class Generator {
   unsigned below(unsigned n) { return std::uniform_int_distribution<unsigned>(0, n - 1)(random_); }
 
   static bool sopk(const Instruction& inst) {
-    return inst.pipe() == Pipe::salu && inst.info().name.find('k') != std::string_view::npos;
+    return inst.pipe() == Pipe::salu && inst.info().signature.ends_with("i1") && mentions(inst, "k_");
+  }
+
+  static bool has_literal(const Instruction& inst) {
+    return mentions(inst, "fmaak") || mentions(inst, "fmamk");
   }
 
   static bool mentions(const Instruction& inst, std::string_view part) {
@@ -59,7 +63,7 @@ class Generator {
       case 'v':
       case 'a':
       case 'A':
-        return isa::vgpr(below(200), width);
+        return isa::vgpr(below(registers(inst)), width);
       case 'S':
         return isa::sgpr(below(20) * 4, width);
       case 'n':
@@ -75,6 +79,12 @@ class Generator {
     }
   }
 
+  /// These have only the short encoding, in which halves reach the first 128 registers.
+  static unsigned registers(const Instruction& inst) {
+    const bool short_only = (has_literal(inst) && mentions(inst, "f16")) || inst.op == Opcode::v_swap_b16;
+    return short_only ? 128 : 200;
+  }
+
   static unsigned default_width(const Instruction& inst) {
     if (inst.pipe() != Pipe::matrix) return 2;
     if (mentions(inst, "iu4")) return 2;
@@ -88,9 +98,10 @@ class Generator {
   }
 
   Operand immediate(const Instruction& inst) {
-    if (inst.op == Opcode::v_fmaak_f32 || inst.op == Opcode::v_fmamk_f32) return isa::imm(0x40490FDB);
+    if (has_immediate_literal_) return isa::imm(mentions(inst, "f16") ? 0x4248 : 0x40490FDB);
     if (inst.op == Opcode::s_setreg_b32 || inst.op == Opcode::s_getreg_b32) return isa::imm(0x1801);
-    if (inst.op == Opcode::s_setreg_imm32_b32) return isa::imm(inst.src[0].kind == Operand::Kind::imm ? 3 : 0x0801);
+    if (inst.op == Opcode::s_setreg_imm32_b32)
+      return isa::imm(inst.src[0].kind == Operand::Kind::imm ? 3 : 0x0801);
     if (inst.op == Opcode::s_waitcnt) return isa::imm(below(8) | below(64) << 4 | below(64) << 10);
     if (inst.op == Opcode::s_delay_alu) return isa::imm(below(12) | below(6) << 4 | below(12) << 7);
     if (inst.op == Opcode::s_waitcnt_depctr) return isa::imm(0xFF9F & ~(1U << below(5)) & ~(below(16) << 12));
@@ -139,10 +150,10 @@ class Generator {
     const bool must_be_vector = cls == 'k' || inst.has(isa::flag::tied) || has_immediate_literal_ ||
                                 mentions(inst, "co_ci") || width > 1;
     const unsigned kind = below(4);
-    if (kind < 2 || must_be_vector) return isa::vgpr(below(200), width);
+    if (kind < 2 || must_be_vector) return isa::vgpr(below(registers(inst)), width);
     // The second source of the short encodings must be a VGPR; the long one allows a scalar but
     // some opcodes have only one of them. One scalar or constant per instruction fits all.
-    if (scalars_left_ == 0) return isa::vgpr(below(200), width);
+    if (scalars_left_ == 0) return isa::vgpr(below(registers(inst)), width);
     scalars_left_ = 0;
     return kind == 2 ? isa::sgpr(below(100), width) : constant(width);
   }
@@ -185,10 +196,13 @@ class Generator {
       inst.dst_count = 0;
       inst.dst[0] = Operand{};
     }
-    if (inst.has(isa::flag::atomic) && inst.has(isa::flag::buffer) && inst.mods.glc) inst.dst[0] = inst.src[0];
+    if (inst.has(isa::flag::atomic) && inst.has(isa::flag::buffer) && inst.mods.glc)
+      inst.dst[0] = inst.src[0];
   }
 
   void flat_form(Instruction& inst) {
+    inst.mods.offset = static_cast<std::int32_t>(below(4096));
+    if (inst.info().name.starts_with("flat")) return;
     const bool scratch = mentions(inst, "scratch");
     Operand& base = inst.src[inst.src_count - 1U];
     Operand& address = inst.src[0];
@@ -199,7 +213,7 @@ class Generator {
     } else {
       address.width = based ? 1 : 2;
     }
-    inst.mods.offset = static_cast<std::int32_t>(below(8192)) - 4096;
+    if (below(2) == 0) inst.mods.offset -= 4096;
     return_form(inst);
   }
 
@@ -237,8 +251,11 @@ class Generator {
   /// Opcodes whose long encoding takes signs, clamp and output scale.
   static bool float_math(const Instruction& inst) {
     const std::string_view name = inst.info().name;
-    if (inst.pipe() != Pipe::valu || !name.ends_with("_f32") || mentions(inst, "cvt") || mentions(inst, "cmp")) return false;
-    return name != "v_fmaak_f32" && name != "v_fmamk_f32" && name != "v_ldexp_f32";
+    if (inst.pipe() != Pipe::valu || !name.ends_with("_f32") || mentions(inst, "cvt") ||
+        mentions(inst, "cmp"))
+      return false;
+    return !has_literal(inst) && name != "v_ldexp_f32" && !name.starts_with("v_frexp") &&
+           name != "v_div_scale_f32";
   }
 
   void float_modifiers(Instruction& inst) {
@@ -249,8 +266,8 @@ class Generator {
     if (kind == 1 && first.is_reg()) first.neg = first.abs = true;
     if (kind == 2) inst.mods.clamp = true;
     if (kind == 3) inst.mods.omod = static_cast<std::uint8_t>(1 + below(3));
-    const bool dpp = inst.src[0].is_vgpr() && inst.src[1].is_vgpr() && inst.src_count == 2 && inst.mods.omod == 0 &&
-                     !inst.mods.clamp && !inst.has(isa::flag::tied);
+    const bool dpp = inst.src[0].is_vgpr() && inst.src[1].is_vgpr() && inst.src_count == 2 &&
+                     inst.mods.omod == 0 && !inst.mods.clamp && !inst.has(isa::flag::tied);
     if (kind == 4 && dpp) inst.mods.dpp = row_operation();
     if (kind == 5 && dpp) {
       inst.mods.dpp.kind = isa::Dpp::Kind::dpp8;
@@ -259,8 +276,8 @@ class Generator {
   }
 
   isa::Dpp row_operation() {
-    static constexpr std::uint16_t controls[] = {0x000, 0x0E4, 0x0B1, 0x101, 0x10F, 0x111, 0x11F, 0x121, 0x12F,
-                                                 0x140, 0x141, 0x150, 0x15F, 0x160, 0x16F};
+    static constexpr std::uint16_t controls[] = {0x000, 0x0E4, 0x0B1, 0x101, 0x10F, 0x111, 0x11F, 0x121,
+                                                 0x12F, 0x140, 0x141, 0x150, 0x15F, 0x160, 0x16F};
     isa::Dpp dpp;
     dpp.kind = isa::Dpp::Kind::dpp16;
     dpp.ctrl = controls[below(15)];
@@ -361,8 +378,10 @@ TEST_CASE("dual pairs survive the round trip", "[isa][lower]") {
   };
   const auto v = [](unsigned i) { return isa::vgpr(i); };
   const Instruction pairs[][2] = {
-      {make(Opcode::v_fmac_f32, Dual::x, {v(0), v(1), v(2)}), make(Opcode::v_mul_f32, Dual::y, {v(3), v(6), v(5)})},
-      {make(Opcode::v_mov_b32, Dual::x, {v(0), isa::imm(0)}), make(Opcode::v_mov_b32, Dual::y, {v(1), isa::sgpr(4)})},
+      {make(Opcode::v_fmac_f32, Dual::x, {v(0), v(1), v(2)}),
+       make(Opcode::v_mul_f32, Dual::y, {v(3), v(6), v(5)})},
+      {make(Opcode::v_mov_b32, Dual::x, {v(0), isa::imm(0)}),
+       make(Opcode::v_mov_b32, Dual::y, {v(1), isa::sgpr(4)})},
       {make(Opcode::v_cndmask_b32, Dual::x, {v(0), v(1), v(2), isa::vcc(32)}),
        make(Opcode::v_add_nc_u32, Dual::y, {v(3), v(6), v(5)})},
       {make(Opcode::v_fmaak_f32, Dual::x, {v(0), v(1), v(2), isa::imm(0x40490FDB)}),

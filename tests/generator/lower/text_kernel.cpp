@@ -27,7 +27,8 @@ std::string explain(const std::string& complaints, const std::string& text) {
 }  // namespace
 
 std::string file_header(const target::Target& target) {
-  return fmt::format("\t.amdgcn_target \"amdgcn-amd-amdhsa--{}\"\n\t.amdhsa_code_object_version 5\n", target.name);
+  return fmt::format("\t.amdgcn_target \"amdgcn-amd-amdhsa--{}\"\n\t.amdhsa_code_object_version 5\n",
+                     target.name);
 }
 
 std::string kernel_code(std::string_view name, std::string_view body) {
@@ -42,7 +43,8 @@ std::string kernel_code(std::string_view name, std::string_view body) {
 
 std::string kernel_metadata(const std::vector<std::string>& names, const target::Target& target) {
   std::string text = fmt::format(
-      "\t.amdgpu_metadata\n---\namdhsa.version: [1, 2]\namdhsa.target: amdgcn-amd-amdhsa--{}\namdhsa.kernels:\n",
+      "\t.amdgpu_metadata\n---\namdhsa.version: [1, 2]\namdhsa.target: "
+      "amdgcn-amd-amdhsa--{}\namdhsa.kernels:\n",
       target.name);
   for (const std::string& name : names) {
     text += fmt::format(

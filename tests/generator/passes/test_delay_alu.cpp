@@ -87,6 +87,19 @@ TEST_CASE("VALU results", "[insert_delay_alu]") {
     valu(k, 2, 1);
     CHECK(hints_of(k).empty());
   }
+  SECTION("what one instruction has waited for is ready for the next") {
+    valu(k, 1);
+    valu(k, 2, 1);
+    valu(k, 3, 1);
+    CHECK(hints_of(k) == Lines{"1 instid0(VALU_DEP_1)"});
+  }
+  SECTION("but an older result is not") {
+    valu(k, 1);
+    valu(k, 5);
+    valu(k, 2, 5);
+    valu(k, 3, 1);
+    CHECK(hints_of(k) == Lines{"2 instid0(VALU_DEP_1) | instskip(NEXT) | instid1(VALU_DEP_3)"});
+  }
   SECTION("a mask in SGPRs") {
     k.add(Opcode::v_cmp_lt_u32, {sgpr(0)}, {vgpr(0), vgpr(1)});
     k.add(Opcode::v_cndmask_b32, {vgpr(2)}, {vgpr(3), vgpr(4), sgpr(0)});
@@ -185,6 +198,11 @@ TEST_CASE("scalar results", "[insert_delay_alu]") {
     k.add(Opcode::v_add_nc_u32, {vgpr(3)}, {sgpr(0), vgpr(2)});
     CHECK(hints_of(k) == Lines{"2 instid0(VALU_DEP_1) | instid1(SALU_CYCLE_1)"});
   }
+  SECTION("SCC is not hinted (as LLVM)") {
+    salu(k, 0, 1);
+    k.add(Opcode::s_addc_u32, {sgpr(4)}, {sgpr(1), sgpr(2)});
+    CHECK(hints_of(k).empty());
+  }
   SECTION("EXEC is not hinted") {
     k.add(Opcode::s_mov_b32, {isa::exec(32)}, {imm(-1)});
     valu(k, 2);
@@ -203,6 +221,19 @@ TEST_CASE("skips count every instruction between", "[insert_delay_alu]") {
   valu(k, 4, 3);
   CHECK(hints_of(k) ==
         Lines{"1 instid0(VALU_DEP_1) | instskip(SKIP_3) | instid1(VALU_DEP_1)", "7 instid0(VALU_DEP_1)"});
+}
+
+TEST_CASE("the encoding reaches four VALU back, however long results take", "[insert_delay_alu]") {
+  target::Target target = *target::find("gfx1151");
+  target.timing.valu_dependent = 9;
+  for (const unsigned between : {3U, 4U}) {
+    LateKernel k(target);
+    valu(k, 1);
+    valus(k, between);
+    valu(k, 2, 1);
+    CAPTURE(between);
+    CHECK(hints_of(k) == (between == 3 ? Lines{"4 instid0(VALU_DEP_4)"} : Lines{}));
+  }
 }
 
 TEST_CASE("a hint reaches five instructions on", "[insert_delay_alu]") {
@@ -240,12 +271,12 @@ TEST_CASE("a VOPD pair takes its hint in front and counts as one", "[insert_dela
   valu(k, 1);
   k.move(20, 30).mi.dual = isa::Dual::x;
   k.move(21, 1).mi.dual = isa::Dual::y;
-  valu(k, 2, 1);
+  valu(k, 2, 20);
   REQUIRE(passes::insert_delay_alu(k.kernel));
   const auto& insts = k.kernel.blocks[0].insts;
   REQUIRE(insts.size() == 5);
   CHECK(insts[1].mi.op == Opcode::s_delay_alu);
-  CHECK(insts[1].mi.src[0].value == (1 | 1 << 4 | 2 << 7));  // VALU_DEP_1, NEXT, VALU_DEP_2
+  CHECK(insts[1].mi.src[0].value == (1 | 1 << 4 | 1 << 7));  // VALU_DEP_1, NEXT, VALU_DEP_1
 }
 
 TEST_CASE("targets without s_delay_alu get none", "[insert_delay_alu]") {

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: MIT
+// The tracker of the target's wait-state table (generator/target/wait_states.hpp) for
+// resolve_hazards: how many slots ago each register was last touched in each way that the table
+// names. The fix is s_nop.
+#pragma once
+
+#include <array>
+#include <optional>
+#include <span>
+
+#include "generator/passes/hazards.hpp"
+#include "generator/target/wait_states.hpp"
+
+namespace wavejit::passes {
+
+class WaitStateHazard {
+ public:
+  explicit WaitStateHazard(const target::Target& target);
+  /// s_nop for as many slots as are missing, at most 8; asked again after it.
+  [[nodiscard]] std::optional<isa::Instruction> fix(IssueGroup group) const;
+  void issue(IssueGroup group);
+  bool merge(const WaitStateHazard& other);
+
+ private:
+  static constexpr unsigned mode = unit::count;  ///< the hardware registers, as one
+  static constexpr std::uint8_t far = 0x7F;
+  using Ages = std::array<std::uint8_t, unit::count + 1>;
+
+  [[nodiscard]] unsigned missing_slots(const isa::Instruction& inst) const;
+  void mark(target::Producer producer, unsigned u) { ages_[static_cast<unsigned>(producer)][u] = 0; }
+  void mark_valu(const isa::Instruction& inst);
+
+  const target::Target* target_;
+  std::array<Ages, target::producer_count> ages_;
+  /// Which v_dot* wrote a register: none = Opcode::invalid, different ones on different paths = count_.
+  std::array<isa::Opcode, unit::count> dot_;
+};
+
+}  // namespace wavejit::passes
