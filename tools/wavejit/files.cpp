@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: MIT
+#include "tools/wavejit/files.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <fstream>
+#include <iterator>
+#include <memory>
+#include <system_error>
+#include <utility>
+
+namespace wavejit::tools {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::unexpected<Error> io_error(const char* what, const fs::path& path, int code) {
+  return fail(ErrorCode::io,
+              fmt::format("cannot {} {}: {}", what, path.string(), std::generic_category().message(code)));
+}
+
+Result<void> write_whole(const fs::path& path, const std::vector<std::uint8_t>& bytes) {
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "wbx"), std::fclose);
+  if (!file) return io_error("write", path, errno);
+  if (std::fwrite(bytes.data(), 1, bytes.size(), file.get()) != bytes.size() || std::fflush(file.get()) != 0)
+    return io_error("write", path, errno);
+  return {};
+}
+
+}  // namespace
+
+Result<std::vector<std::uint8_t>> read_file(const fs::path& path) {
+  std::error_code code;
+  if (fs::is_directory(path, code)) return io_error("read", path, EISDIR);
+  std::ifstream in(path, std::ios::binary);
+  if (!in) return io_error("read", path, errno);
+  return std::vector<std::uint8_t>(std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>());
+}
+
+void Outputs::add(fs::path path, std::string_view text) {
+  add(std::move(path), std::vector<std::uint8_t>(text.begin(), text.end()));
+}
+
+void Outputs::add(fs::path path, const std::vector<std::uint8_t>& bytes) {
+  fs::path temporary = path;
+  temporary += fmt::format(".tmp{}-{}", ::getpid(), files_.size());
+  files_.push_back({.path = std::move(path), .temporary = std::move(temporary), .bytes = bytes});
+}
+
+Result<void> Outputs::commit() {
+  Result<void> result;
+  for (const File& file : files_) {
+    std::error_code code;
+    if (fs::is_directory(file.path, code)) result = io_error("write", file.path, EISDIR);
+    if (result) result = write_whole(file.temporary, file.bytes);
+    if (!result) break;
+  }
+  for (const File& file : files_) {
+    std::error_code code;
+    if (result) fs::rename(file.temporary, file.path, code);
+    if (code) result = io_error("write", file.path, code.value());
+  }
+  // After a failure: whatever temporary is left goes. After success there is none.
+  for (const File& file : files_) {
+    std::error_code ignored;
+    fs::remove(file.temporary, ignored);
+  }
+  return result;
+}
+
+}  // namespace wavejit::tools

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: MIT
+// The `wavejit` command: emit, run, info.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <exception>
+#include <utility>
+#include <vector>
+
+#include "tools/wavejit/commands.hpp"
+#include "tools/wavejit/json.hpp"
+
+namespace wavejit::tools {
+
+int refuse(const Error& error, bool json) {
+  fmt::print(stderr, "wavejit: error: {}\n", error.message);
+  if (json) fmt::print("{}\n", Json{{"error", to_json(error)}}.dump(2));
+  return exit_refused;
+}
+
+}  // namespace wavejit::tools
+
+namespace {
+
+int run_command(int argc, char** argv) {
+  using namespace wavejit::tools;
+  CLI::App app("Writes AMDGCN machine code for quantised matrix products, and runs it on a simulator");
+  app.require_subcommand(1);
+  app.get_formatter()->column_width(34);
+  std::vector<std::pair<CLI::App*, Action>> commands;
+  const auto add = [&](const char* name, const char* what, Action (*setup)(CLI::App&)) {
+    CLI::App* sub = app.add_subcommand(name, what);
+    commands.emplace_back(sub, setup(*sub));
+  };
+  add("emit", "Generate a kernel: assembly, code object, description", add_emit);
+  add("run", "Run a kernel on the simulator and compare it with the oracle", add_run);
+  add("info", "Targets, LLVM version, devices", add_info);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? exit_ok : exit_refused;
+  }
+  for (const auto& [sub, action] : commands)
+    if (sub->parsed()) return action();
+  return exit_refused;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    return run_command(argc, argv);
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "wavejit: error: {}\n", error.what());
+    return wavejit::tools::exit_refused;
+  }
+}

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: MIT
+// The command-line flags that describe a problem and how to compute it; the same for every command.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "templates/problem.hpp"
+
+namespace CLI {
+class App;
+}
+
+namespace wavejit::tools {
+
+/// What was typed; `resolve` fills in the rest.
+struct ProblemOptions {
+  std::string shape;
+  std::string op = "w4a16", target = "gfx1151", activation = "bf16", rounding = "fastest";
+  bool zero_points = false;
+  std::optional<std::int64_t> n, k, group, m;
+  std::int64_t activation_stride = 0, weight_stride = 0, scale_stride = 0, output_stride = 0;
+  std::vector<unsigned> tile;  ///< BM, BN, BK
+  std::optional<unsigned> waves, waves_m, waves_n, depth, unroll, lds_buffers, waves_per_simd;
+  bool cu_mode = false;
+  std::vector<std::string> without;
+};
+
+void add_problem_options(CLI::App& app, ProblemOptions& options);
+
+/// A problem, a Config and a number of rows that have been checked against each other.
+struct Job {
+  const target::Target* target = nullptr;
+  templates::Problem problem;  ///< normalised
+  templates::Config config;    ///< normalised
+  std::int64_t m = 0;
+};
+
+/// Errors name the flag's field, what was given and what is allowed.
+Result<Job> resolve(const ProblemOptions& options);
+
+/// "gfx1100, gfx1151".
+std::string target_names();
+
+}  // namespace wavejit::tools

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: MIT
+// wavejit run: a problem, or its edited `.s` or `.hsaco` -> simulator, random data, oracle, verdict.
+#include "tests/harness/run.hpp"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "generator/lower/lower.hpp"
+#include "templates/kernel.hpp"
+#include "tools/wavejit/commands.hpp"
+#include "tools/wavejit/files.hpp"
+#include "tools/wavejit/json.hpp"
+#include "tools/wavejit/options.hpp"
+#include "tools/wavejit/progress.hpp"
+
+namespace wavejit::tools {
+namespace {
+
+struct RunOptions {
+  ProblemOptions problem;
+  std::string file;
+  std::size_t sample = 8;
+  bool whole = false;
+  std::uint64_t seed = 1;
+  std::string soffset = "both";
+  bool json = false;
+};
+
+Result<std::vector<std::uint8_t>> object_of(const std::string& path, const target::Target& target) {
+  auto bytes = read_file(path);
+  if (!bytes) return bytes;
+  const std::string extension = std::filesystem::path(path).extension().string();
+  if (extension != ".s" && extension != ".S" && extension != ".asm" && extension != ".amdgcn") return bytes;
+  const auto object =
+      lower::assemble(std::string_view(reinterpret_cast<const char*>(bytes->data()), bytes->size()), target);
+  if (!object) {
+    Error error = object.error();
+    error.message = path + ":" + error.message;
+    return std::unexpected(std::move(error));
+  }
+  return lower::link(*object);
+}
+
+Result<sim::SoffsetRule> soffset_rule(const std::string& name) {
+  if (name == "both") return sim::SoffsetRule::both;
+  if (name == "excluded") return sim::SoffsetRule::excluded;
+  if (name == "included") return sim::SoffsetRule::included;
+  return fail_field(ErrorCode::invalid_argument, "soffset", name, "both, excluded or included");
+}
+
+Json describe(const harness::Report& r) {
+  Json faults = Json::array();
+  for (const sim::Fault& fault : r.run.faults) faults.push_back(to_json(fault));
+  Json j = {{"kernel", r.kernel},
+            {"target", r.card.target},
+            {"m", r.m},
+            {"problem", to_json(r.problem)},
+            {"config", to_json(r.config)},
+            {"grid", r.launch.grid},
+            {"block", r.launch.block},
+            {"card", to_json(r.card)},
+            {"ok", r.ok()},
+            {"workgroups", r.tiles.size()},
+            {"workgroups_in_all", r.tiles_in_all},
+            {"wave_instructions", r.run.wave_instructions},
+            {"seconds", r.run.seconds},
+            {"lds_conflict_cycles", r.run.lds_conflict_cycles},
+            {"distinct_faults", r.run.distinct_faults},
+            {"faults", faults},
+            {"unwritten_bytes", r.unwritten_bytes},
+            {"stray_bytes", r.stray_bytes}};
+  if (r.verdict) j["oracle"] = to_json(*r.verdict);
+  return j;
+}
+
+void print_text(const harness::Report& r) {
+  fmt::print("{}\n", harness::to_text(r.card));
+  fmt::print("ran {} of {} workgroups for m = {}: {} wave-instructions in {:.2f} s, {} LDS conflict cycles\n",
+             r.tiles.size(), r.tiles_in_all, r.m, r.run.wave_instructions, r.run.seconds,
+             r.run.lds_conflict_cycles);
+  if (r.verdict) {
+    const oracle::Metrics& m = r.verdict->metrics;
+    const oracle::Bars& b = r.verdict->bars;
+    fmt::print("distance to the oracle over {} elements:\n", m.elements);
+    fmt::print("  1 - cosine          {:.2e}   (bar {:.0e})\n", m.one_minus_cosine, b.one_minus_cosine);
+    fmt::print("  NMSE                {:.2e}   (bar {:.0e})\n", m.nmse, b.nmse);
+    fmt::print("  gain                {:.5f}    (bar {:g} .. {:g})\n", m.gain, b.gain_low, b.gain_high);
+    fmt::print("  max |e| / rms       {:.2e}\n", m.max_error_of_rms);
+    fmt::print("  worst element       {:.2f} of its bar {:g} |ref| + {:g} rms, at ({}, {}): {:g} for {:g}\n",
+               m.worst_error, b.relative, b.of_rms, m.worst_row, m.worst_column, m.worst_got,
+               m.worst_reference);
+  }
+  if (r.ok()) {
+    fmt::print("verdict: right; no fault, every element of the tiles stored and nothing else\n");
+  } else {
+    fmt::print("verdict: WRONG\n{}\n", r.reason());
+  }
+}
+
+Result<bool> run_command(const RunOptions& options) {
+  const auto job = resolve(options.problem);
+  if (!job) return std::unexpected(job.error());
+  const auto soffset = soffset_rule(options.soffset);
+  if (!soffset) return std::unexpected(soffset.error());
+  if (!options.whole && options.sample == 0)
+    return fail_field(ErrorCode::invalid_argument, "sample", "0", "at least 1; --whole runs all workgroups");
+
+  harness::Request request;
+  request.problem = job->problem;
+  request.config = job->config;
+  request.m = job->m;
+  request.target = job->target->name;
+  request.seed = options.seed;
+  request.sample = options.whole ? 0 : options.sample;
+  request.sim.soffset = *soffset;
+  ProgressBar bar("workgroups");
+  request.sim.progress = [&bar](std::uint64_t done, std::uint64_t all) { bar.update(done, all); };
+
+  Result<harness::Report> report;
+  if (options.file.empty()) {
+    report = harness::run(request);
+  } else {
+    const auto object = object_of(options.file, *job->target);
+    if (!object) return std::unexpected(object.error());
+    report = harness::run_object(*object, request);
+  }
+  if (!report) return std::unexpected(report.error());
+  bar.finish();
+  if (options.json) {
+    fmt::print("{}\n", describe(*report).dump(2));
+  } else {
+    print_text(*report);
+  }
+  return report->ok();
+}
+
+}  // namespace
+
+Action add_run(CLI::App& app) {
+  const auto options = std::make_shared<RunOptions>();
+  app.add_option("file", options->file,
+                 "Run this .s or .hsaco in the generated kernel's place (same problem and config)");
+  add_problem_options(app, options->problem);
+  auto* sample =
+      app.add_option("--sample", options->sample, "Workgroups to run; tails, first and middle come first")
+          ->capture_default_str();
+  app.add_flag("--whole", options->whole, "Run every workgroup")->excludes(sample);
+  app.add_option("--seed", options->seed, "Of the random tensors and the sample")->capture_default_str();
+  app.add_option("--soffset", options->soffset, "Bounds rule of the scalar offset: both, excluded, included")
+      ->capture_default_str();
+  app.add_flag("--json", options->json, "Report as JSON on stdout");
+  return [options] {
+    const auto right = run_command(*options);
+    if (!right) return refuse(right.error(), options->json);
+    return *right ? exit_ok : exit_wrong;
+  };
+}
+
+}  // namespace wavejit::tools
