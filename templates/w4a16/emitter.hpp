@@ -57,6 +57,7 @@ class Emitter {
   OutputPlace output_place();
   std::vector<isa::Operand> round_column(const OutputPlace& place, unsigned j);
   void guard_lanes(const OutputPlace& place, int columns, int rows);
+  void restore_lanes(const OutputPlace& place);
   void store_column(const OutputPlace& place, unsigned j, const std::vector<isa::Operand>& packed);
   [[nodiscard]] bool wide_stores() const { return p_.n % 8 == 0 && p_.output_stride % 8 == 0; }
 

@@ -102,6 +102,11 @@ void Emitter::guard_lanes(const OutputPlace& place, int columns, int rows) {
   b_.emit(wave_size == 64 ? s_mov_b64 : s_mov_b32, {isa::exec(wave_size)}, {mask});
 }
 
+void Emitter::restore_lanes(const OutputPlace& place) {
+  const unsigned wave_size = b_.kernel().target->wave_size;
+  b_.emit(wave_size == 64 ? s_mov_b64 : s_mov_b32, {isa::exec(wave_size)}, {place.full_exec});
+}
+
 void Emitter::store_column(const OutputPlace& place, unsigned j, const std::vector<Operand>& packed) {
   const bool guarded = place.cols_left.is_reg() || place.rows_left.is_reg();
   std::vector<Operand> addresses;
@@ -127,15 +132,14 @@ void Emitter::store_column(const OutputPlace& place, unsigned j, const std::vect
       store(buffer_store_b128, packed[i], i, 0);
       continue;
     }
+    // Masks shrink from one column to the next, and a compare sees active lanes only: start from all.
+    if (guarded && i > 0) restore_lanes(place);
     for (unsigned e = 0; e < 8; ++e) {
       if (guarded) guard_lanes(place, column + static_cast<int>(e), row);
       store(e % 2 == 0 ? buffer_store_b16 : buffer_store_d16_hi_b16, packed[i].slice(e / 2), i, 2 * e);
     }
   }
-  if (guarded) {
-    const unsigned wave_size = b_.kernel().target->wave_size;
-    b_.emit(wave_size == 64 ? s_mov_b64 : s_mov_b32, {isa::exec(wave_size)}, {place.full_exec});
-  }
+  if (guarded) restore_lanes(place);
 }
 
 void Emitter::epilogue() {

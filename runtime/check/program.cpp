@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: MIT
+#include "runtime/check/program.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "runtime/check/accesses.hpp"
+
+namespace wavejit::check {
+namespace {
+
+using isa::Instruction;
+using isa::Operand;
+using isa::RegClass;
+
+bool known(isa::Opcode op) {
+  return op != isa::Opcode::invalid &&
+         static_cast<std::size_t>(op) < static_cast<std::size_t>(isa::Opcode::count_);
+}
+
+/// What is left of an instruction that cannot be understood: nothing.
+const Instruction& blank() {
+  static const Instruction instruction = [] {
+    Instruction i;
+    i.op = isa::Opcode::s_nop;
+    return i;
+  }();
+  return instruction;
+}
+
+class Builder {
+ public:
+  Builder(const lower::DecodedKernel& kernel, const target::Target& target) {
+    p_.kernel = &kernel;
+    p_.target = &target;
+  }
+
+  Program build() && {
+    const std::size_t count = p_.kernel->instructions.size();
+    if (count > most_steps) {
+      note(Oddity::What::size, whole);
+      return std::move(p_);
+    }
+    for (std::uint32_t i = 0; i < count; ++i) survey(i);
+    first_agpr_ = unit::first_vgpr + p_.vgprs;
+    make_steps();
+    make_blocks();
+    if (p_.blocks.size() > most_blocks) {
+      note(Oddity::What::size, whole);
+      p_.steps.clear();
+      p_.blocks.clear();
+      return std::move(p_);
+    }
+    make_order();
+    return std::move(p_);
+  }
+
+ private:
+  static constexpr std::uint32_t whole = 0xFFFFFFFF;
+
+  void note(Oddity::What what, std::uint32_t instruction) { p_.oddities.push_back({what, instruction}); }
+  const Instruction& at(std::uint32_t i) const {
+    const Instruction& inst = p_.kernel->instructions[i].inst;
+    return known(inst.op) ? inst : blank();
+  }
+
+  /// Finds how many registers are named, and what is malformed.
+  void survey(std::uint32_t i) {
+    const Instruction& raw = p_.kernel->instructions[i].inst;
+    if (!known(raw.op)) return note(Oddity::What::opcode, i);
+    const auto look = [&](const Operand& op) {
+      if (!op.is_reg()) return;
+      if (op.is_virtual) return note(Oddity::What::virtual_register, i);
+      if (is_wild(op)) return note(Oddity::What::register_index, i);
+      const std::uint32_t end = op.index + op.width;
+      if (op.cls == RegClass::vgpr) p_.vgprs = std::max(p_.vgprs, end);
+      if (op.cls == RegClass::agpr) p_.agprs = std::max(p_.agprs, end);
+    };
+    for (unsigned k = 0; k < std::min<unsigned>(raw.dst_count, isa::max_dst); ++k) look(raw.dst[k]);
+    for (unsigned k = 0; k < std::min<unsigned>(raw.src_count, isa::max_src); ++k) look(raw.src[k]);
+  }
+
+  void make_steps() {
+    const auto count = static_cast<std::uint32_t>(p_.kernel->instructions.size());
+    p_.steps.reserve(count);
+    p_.accesses.reserve(std::size_t{count} * 5);
+    step_of_.assign(count, whole);
+    for (std::uint32_t i = 0; i < count;) {
+      const bool pair = at(i).dual == isa::Dual::x && i + 1 < count && at(i + 1).dual == isa::Dual::y;
+      step_of_[i] = static_cast<std::uint32_t>(p_.steps.size());
+      add_step(i, pair ? 2 : 1);
+      i += pair ? 2 : 1;
+    }
+  }
+
+  void add_step(std::uint32_t i, std::uint8_t parts) {
+    Step s;
+    s.instruction = i;
+    s.count = parts;
+    s.reads = static_cast<std::uint32_t>(p_.accesses.size());
+    for (unsigned k = 0; k < parts; ++k) {
+      s.traits |= instance_traits(at(i + k), *p_.target);
+      append_reads(at(i + k), *p_.target, first_agpr_, p_.accesses);
+    }
+    s.passes = traits(at(i).op).passes;
+    s.writes = static_cast<std::uint32_t>(p_.accesses.size());
+    for (unsigned k = 0; k < parts; ++k) append_writes(at(i + k), *p_.target, first_agpr_, p_.accesses);
+    s.end = static_cast<std::uint32_t>(p_.accesses.size());
+    p_.steps.push_back(s);
+  }
+
+  /// Step that a branch goes to; `whole` when it goes nowhere.
+  std::uint32_t target_of(const Step& s) const {
+    const Operand& op = at(s.instruction).src[0];
+    if (op.kind != Operand::Kind::label || op.index >= step_of_.size()) return whole;
+    return step_of_[op.index];
+  }
+
+  static bool leaves(const Step& s) {
+    return s.is(trait::branch | trait::end | trait::indirect | trait::past_end);
+  }
+
+  void make_blocks() {
+    const auto count = static_cast<std::uint32_t>(p_.steps.size());
+    std::vector<std::uint8_t> leader(count + 1, 0);
+    if (count > 0) leader[0] = 1;
+    for (std::uint32_t s = 0; s < count; ++s) {
+      if (!leaves(p_.steps[s])) continue;
+      leader[s + 1] = 1;
+      if (!p_.steps[s].is(trait::branch) || p_.steps[s].is(trait::end | trait::indirect)) continue;
+      const std::uint32_t to = target_of(p_.steps[s]);
+      if (to != whole) leader[to] = 1;
+    }
+    p_.block_of.resize(count);
+    for (std::uint32_t s = 0; s < count; ++s) {
+      if (leader[s] != 0) p_.blocks.push_back({.first = s, .end = s});
+      p_.block_of[s] = static_cast<std::uint32_t>(p_.blocks.size() - 1);
+      p_.blocks.back().end = s + 1;
+    }
+    for (Block& b : p_.blocks) connect(b);
+  }
+
+  void connect(Block& b) {
+    const Step& last = p_.steps[b.end - 1];
+    unsigned n = 0;
+    if (last.is(trait::indirect)) note(Oddity::What::branch, last.instruction);
+    const bool jumps = last.is(trait::branch) && !last.is(trait::end | trait::indirect);
+    if (jumps) {
+      const std::uint32_t to = target_of(last);
+      if (to == whole) {
+        note(Oddity::What::branch, last.instruction);
+      } else {
+        b.next[n++] = p_.block_of[to];
+      }
+    }
+    const bool falls = jumps ? last.is(trait::conditional) : !leaves(last);
+    if (falls && b.end < p_.steps.size()) b.next[n++] = p_.block_of[b.end];
+  }
+
+  /// Depth first from the entry, without recursion.
+  void make_order() {
+    p_.reachable.assign(p_.blocks.size(), 0);
+    if (p_.blocks.empty()) return;
+    std::vector<std::pair<std::uint32_t, unsigned>> stack{{0, 0}};
+    p_.reachable[0] = 1;
+    while (!stack.empty()) {
+      auto& [block, edge] = stack.back();
+      if (edge == 2) {
+        p_.order.push_back(block);
+        stack.pop_back();
+        continue;
+      }
+      const std::uint32_t to = p_.blocks[block].next[edge++];
+      if (to == no_block || p_.reachable[to] != 0) continue;
+      p_.reachable[to] = 1;
+      stack.emplace_back(to, 0);
+    }
+    std::ranges::reverse(p_.order);
+  }
+
+  Program p_;
+  unsigned first_agpr_ = 0;
+  std::vector<std::uint32_t> step_of_;
+};
+
+std::string tuple(std::string_view prefix, unsigned first, unsigned width) {
+  return width == 1 ? fmt::format("{}{}", prefix, first)
+                    : fmt::format("{}[{}:{}]", prefix, first, first + width - 1);
+}
+
+}  // namespace
+
+Program make_program(const lower::DecodedKernel& kernel, const target::Target& target) {
+  return Builder(kernel, target).build();
+}
+
+std::string unit_name(const Program& program, unsigned first, unsigned width) {
+  namespace sreg = isa::sreg;
+  if (first >= unit::first_vgpr + program.vgprs)
+    return tuple("a", first - unit::first_vgpr - program.vgprs, width);
+  if (first >= unit::first_vgpr) return tuple("v", first - unit::first_vgpr, width);
+  if (first == unit::scc) return "scc";
+  if (first == unit::lds_stores || first == unit::lds_loads) return "LDS";
+  if (first == sreg::vcc_lo) return width == 1 ? "vcc_lo" : "vcc";
+  if (first == sreg::vcc_hi) return "vcc_hi";
+  if (first == sreg::exec_lo) return width == 1 ? "exec_lo" : "exec";
+  if (first == sreg::exec_hi) return "exec_hi";
+  if (first == sreg::m0) return "m0";
+  if (first >= sreg::flat_scratch_lo)
+    return tuple("flat_scratch/xnack ", first - sreg::flat_scratch_lo, width);
+  if (first >= sreg::ttmp0) return tuple("ttmp", first - sreg::ttmp0, width);
+  return tuple("s", first, width);
+}
+
+}  // namespace wavejit::check

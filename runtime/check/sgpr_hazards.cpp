@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: MIT
+// gfx12's VALUReadSGPR (hardware.md §5.2): once VALU has read an SGPR, a later write of it by SALU
+// must be waited for (s_wait_alu sa_sdst(0)) before VALU or SALU reads it, and a later write by VALU
+// (va_sdst(0), va_vcc(0) for VCC) before VALU reads it. Reads count by aligned pairs. Issuing scalar or
+// vector memory forgets earlier reads; an SALU read waits for VALU's writes by itself.
+#include <fmt/format.h>
+
+#include <bitset>
+
+#include "runtime/check/analyses.hpp"
+#include "runtime/check/solver.hpp"
+
+namespace wavejit::check {
+namespace {
+
+using Scalars = std::bitset<isa::sreg::exec_lo>;
+
+struct SgprState {
+  Scalars read;     ///< VALU has read it
+  Scalars by_salu;  ///< then SALU wrote it
+  Scalars by_valu;  ///< then VALU wrote it
+};
+
+class SgprHazards {
+ public:
+  using State = SgprState;
+
+  SgprHazards(const Program& program, Reporter& reporter) : p_(program), reporter_(reporter) {}
+  void report_now() { reporting_ = true; }
+
+  State entry() { return {}; }
+  void start(State&) {}
+  void finish(State&) {}
+
+  bool join(State& into, const State& from) {
+    const State before = into;
+    into.read |= from.read;
+    into.by_salu |= from.by_salu;
+    into.by_valu |= from.by_valu;
+    return into.read != before.read || into.by_salu != before.by_salu || into.by_valu != before.by_valu;
+  }
+
+  void step(State& state, std::uint32_t index) {
+    const Step& s = p_.steps[index];
+    if (s.is(trait::wait)) return wait(state, s);
+    if (s.is(trait::vmem | trait::smem)) state.read.reset();
+    if (s.is(trait::valu | trait::salu | trait::branch)) read(state, s, index);
+    for (const Access& a : p_.writes(s))
+      for (unsigned u = a.first; u < a.end(); ++u)
+        if (tracked(u)) write(state, s, u);
+  }
+
+ private:
+  static bool tracked(unsigned u) {
+    namespace sreg = isa::sreg;
+    return u < sreg::exec_lo && u != sreg::m0 && u != sreg::null;
+  }
+
+  void wait(State& state, const Step& s) const {
+    const WaitLimits w = wait_limits(p_.instruction(s), *p_.target);
+    if (w.salu_results) state.by_salu.reset();
+    for (unsigned u = 0; u < state.by_valu.size(); ++u) {
+      const bool is_vcc = u == isa::sreg::vcc_lo || u == isa::sreg::vcc_hi;
+      if (is_vcc ? w.valu_vcc : w.valu_scalar) state.by_valu.reset(u);
+    }
+  }
+
+  void read(State& state, const Step& s, std::uint32_t index) {
+    const bool valu = s.is(trait::valu);
+    for (const Access& a : p_.reads(s)) {
+      if ((a.roles & role::keep) != 0) continue;
+      for (unsigned u = a.first; u < a.end(); ++u) {
+        if (!tracked(u)) continue;
+        if (reporting_ && state.by_salu[u]) complain(index, u, "SALU", "sa_sdst(0)");
+        if (reporting_ && valu && state.by_valu[u])
+          complain(index, u, "VALU",
+                   u == isa::sreg::vcc_lo || u == isa::sreg::vcc_hi ? "va_vcc(0)" : "va_sdst(0)");
+        if (!valu) state.by_valu.reset(u);
+      }
+    }
+    if (!valu) return;
+    for (const Access& a : p_.reads(s)) {
+      for (unsigned u = a.first; u < a.end(); ++u) {
+        if (!tracked(u)) continue;
+        state.read.set(u & ~1U);
+        state.read.set(u | 1U);
+      }
+    }
+  }
+
+  void write(State& state, const Step& s, unsigned u) const {
+    state.by_salu.reset(u);
+    state.by_valu.reset(u);
+    if (!state.read[u]) return;
+    if (s.is(trait::salu)) state.by_salu.set(u);
+    if (s.is(trait::valu)) state.by_valu.set(u);
+  }
+
+  void complain(std::uint32_t index, unsigned u, std::string_view writer, std::string_view wait) {
+    reporter_.add(
+        Kind::sgpr_read_hazard, p_.steps[index].instruction,
+        fmt::format("{} is read after {} rewrote it and VALU had read it before: s_wait_alu {} must come "
+                    "between",
+                    unit_name(p_, u), writer, wait));
+  }
+
+  const Program& p_;
+  Reporter& reporter_;
+  bool reporting_ = false;
+};
+
+}  // namespace
+
+void check_sgpr_hazards(const Program& program, Reporter& reporter) {
+  if (!program.target->hazards.valu_read_sgpr || !reporter.enabled(Kind::sgpr_read_hazard)) return;
+  SgprHazards hazards(program, reporter);
+  Solver solver(program, hazards);
+  if (!solver.solve())
+    return reporter.add(Kind::too_complex, "SGPR hazards could not be followed to the end");
+  hazards.report_now();
+  solver.sweep();
+}
+
+}  // namespace wavejit::check

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: MIT
+// Triton's W4A16 kernels (shared/peers) on the simulator, against a float64 reference of the
+// dequantised weights. Third-party code: nothing here was made for this simulator.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+
+#include "runtime/device/sim/simulator.hpp"
+
+namespace wavejit::test {
+
+/// $WAVEJIT_SHARED or ../shared beside the source tree; empty when neither is there.
+std::optional<std::filesystem::path> shared_folder();
+
+struct TritonShape {
+  std::string name;  ///< of the object, without suffix
+  std::uint32_t m = 17, n = 64, k = 64;
+};
+
+struct TritonOutcome {
+  sim::RunReport run;
+  double one_minus_cosine = 1;
+  double worst_error = 0;  ///< largest |error| over domain.md §3.4's bar for one element; right if <= 1
+  std::uint64_t unwritten_bytes = 0;
+};
+
+/// Fails the running test where a step does.
+TritonOutcome run_triton(const TritonShape& shape, const sim::Options& options = {});
+
+}  // namespace wavejit::test

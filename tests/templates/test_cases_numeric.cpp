@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: MIT
+// Rows of shared/cases.md about values: rounding, groups, NaN. Inputs and right results are the rows'.
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <limits>
+
+#include "tests/harness/catch.hpp"
+
+using namespace wavejit;
+using oracle::Format;
+
+namespace {
+
+harness::Request request(std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t group) {
+  harness::Request r;
+  r.problem.n = n;
+  r.problem.k = k;
+  r.problem.group = group;
+  r.m = m;
+  return r;
+}
+
+/// Runs and checks that every element of the output is exactly `expected(row, column)`.
+template <class Expected>
+void check_exact(const harness::Request& r, const Expected& expected) {
+  const harness::Outcome outcome = harness::passes(r);
+  CHECK(outcome);
+  REQUIRE(outcome.report);
+  for (std::int64_t row = 0; row < r.m; ++row)
+    for (std::int64_t column = 0; column < r.problem.n; ++column) {
+      const double got = oracle::decode(outcome.report->at(row, column), Format::bf16);
+      CAPTURE(row, column);
+      REQUIRE(got == expected(row, column));
+    }
+}
+
+}  // namespace
+
+TEST_CASE("case 1: a dequantised weight truncates or rounds as the problem says", "[w4a16][cases]") {
+  // q = +7, scale 0x3F81 = 1.0078125: the product 7.0546875 lies between 0x40E1 and 0x40E2. One
+  // activation of 1 brings a single weight to the output untouched.
+  harness::Request r = request(1, 16, 32, 32);
+  oracle::Values values = oracle::constant_values(0, 7, 1.0078125);
+  values.activations = oracle::each([](std::int64_t, std::int64_t k) { return k == 5 ? 1.0 : 0.0; });
+  r.values = values;
+  SECTION("fastest truncates") {
+    r.problem.rounding = templates::WeightRounding::fastest;
+    r.config = harness::tile(16, 16, 32, 1);
+    check_exact(r, [](auto, auto) { return 7.03125; });  // 0x40E1
+  }
+  SECTION("nearest") {
+    r.problem.rounding = templates::WeightRounding::nearest;
+    r.config = harness::tile(16, 16, 32, 1);
+    check_exact(r, [](auto, auto) { return 7.0625; });  // 0x40E2
+  }
+  SECTION("without magic dequantisation the plain form rounds to nearest") {
+    r.config = harness::tile(16, 16, 32, 1);
+    r.config->techniques.magic_dequant = false;
+    check_exact(r, [](auto, auto) { return 7.0625; });
+  }
+}
+
+TEST_CASE("case 3: partial sums beyond 16 bits cancel exactly", "[w4a16][cases]") {
+  // 512 * 7 * 64 = 229376 overflows binary16 half way; accumulators are f32, so +7 then -7 gives 0.
+  harness::Request r = request(1, 8, 1024, 128);
+  oracle::Values values = oracle::constant_values(64, 7, 1);
+  values.nibbles = oracle::each_nibble([](std::int64_t, std::int64_t k) { return k < 512 ? 8 + 7 : 8 - 7; });
+  r.values = values;
+  check_exact(r, [](auto, auto) { return 0.0; });
+  // The fp16 form of the row waits for that family: until then it is refused, not run in bf16.
+  r.problem.activation = templates::DataType::f16;
+  CHECK(harness::refused(r, "act"));
+}
+
+TEST_CASE("case 14: a K step longer than the group must not share one scale", "[w4a16][cases]") {
+  harness::Request r = request(16, 64, 64, 32);
+  oracle::Values values = oracle::constant_values(1, 1, 1);
+  values.scales = oracle::each([](std::int64_t, std::int64_t g) { return g == 0 ? 1.0 : 2.0; });
+  r.values = values;
+  check_exact(r, [](auto, auto) { return 96.0; });
+  r.config = harness::tile(16, 64, 64, 4);  // BK 64 > group 32
+  CHECK(harness::refused(r, "bk"));
+}
+
+TEST_CASE("case 16: group -1 is one group over all of K", "[w4a16][cases]") {
+  harness::Request r = request(1, 8, 128, -1);
+  r.values = oracle::constant_values(1, 2, 0.5);
+  check_exact(r, [](auto, auto) { return 128.0; });
+}
+
+TEST_CASE("case 17: the group size is the problem's, not 128", "[w4a16][cases]") {
+  harness::Request r = request(1, 8, 128, 64);
+  oracle::Values values = oracle::constant_values(1, 1, 1);
+  values.scales = oracle::each([](std::int64_t, std::int64_t g) { return g == 0 ? 1.0 : 3.0; });
+  r.values = values;
+  check_exact(r, [](auto, auto) { return 256.0; });
+}
+
+TEST_CASE("case 43: the scale stride is not the number of groups", "[w4a16][cases]") {
+  harness::Request r = request(1, 8, 8192, 32);
+  r.problem.scale_stride = 320;
+  oracle::Values values = oracle::constant_values(1.0 / 8192, 1, 1);
+  values.scales = oracle::each([](std::int64_t n, std::int64_t) { return static_cast<double>(n + 1); });
+  r.values = values;
+  check_exact(r, [](std::int64_t, std::int64_t column) { return static_cast<double>(column + 1); });
+}
+
+TEST_CASE("case 49: NaN and infinity stay in their rows and stay what they are", "[w4a16][cases]") {
+  harness::Request r = request(3, 16, 32, 32);
+  oracle::Values values = oracle::constant_values(1, 1, 1);
+  values.activations = oracle::each([](std::int64_t m, std::int64_t k) {
+    if (k != 7 || m > 1) return 1.0;
+    return m == 0 ? std::numeric_limits<double>::quiet_NaN() : std::numeric_limits<double>::infinity();
+  });
+  r.values = values;
+  const harness::Outcome outcome = harness::passes(r);
+  CHECK(outcome);
+  REQUIRE(outcome.report);
+  for (std::int64_t column = 0; column < 16; ++column) {
+    CHECK(std::isnan(oracle::decode(outcome.report->at(0, column), Format::bf16)));
+    CHECK(outcome.report->at(1, column) == 0x7F80);
+    CHECK(oracle::decode(outcome.report->at(2, column), Format::bf16) == 32.0);
+  }
+}
