@@ -48,7 +48,7 @@ isa::Operand exact_descriptor(ir::Builder& b, const RowTensor& t, const isa::Ope
   b.emit(s_sub_u32, {left}, {left, imm(1)});
   const isa::Operand bytes = b.sgpr(t.name + "_left", 2);
   multiply(b, bytes, left, t.stride);
-  b.emit(s_add_u32, {bytes.slice(0)}, {bytes.slice(0), imm(t.row_bytes)});
+  b.note("bytes of a row of " + t.name).emit(s_add_u32, {bytes.slice(0)}, {bytes.slice(0), imm(t.row_bytes)});
   b.emit(s_addc_u32, {bytes.slice(1)}, {bytes.slice(1), imm(0)});
   if (column_bytes.kind != isa::Operand::Kind::none) {
     b.emit(s_sub_u32, {bytes.slice(0)}, {bytes.slice(0), column_bytes});

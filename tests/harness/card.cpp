@@ -48,17 +48,21 @@ Card card(const lower::DecodedKernel& kernel, const target::Target& target, unsi
   const auto loop = model::hot_loop(code);
   if (!loop) return c;
   c.has_loop = true;
-  const auto body = std::span(code).subspan(loop->begin, loop->end - loop->begin);
+  const std::vector<isa::Instruction> body = model::body(code, *loop);
   c.body = model::mix(body);
   c.conflicts = model::bank_conflicts(body, target);
   if (matrix_per_iteration > 0) c.iterations = std::max(c.body.matrix / matrix_per_iteration, 1U);
   return c;
 }
 
+std::string summary(const Card& c) {
+  return fmt::format(
+      "{} for {}\n{} VGPRs, {} SGPRs, {} bytes of LDS, {} waves a workgroup, {:g} waves per SIMD", c.kernel,
+      c.target, c.vgprs, c.sgprs, c.lds_bytes, c.waves, c.occupancy.waves_per_simd);
+}
+
 std::string to_text(const Card& c) {
-  std::string text =
-      fmt::format("{} for {}\n{} VGPRs, {} SGPRs, {} bytes of LDS, {} waves a workgroup, {:g} waves per SIMD",
-                  c.kernel, c.target, c.vgprs, c.sgprs, c.lds_bytes, c.waves, c.occupancy.waves_per_simd);
+  std::string text = summary(c);
   if (!c.has_loop) return text + fmt::format("\n{} instructions, no loop", c.instructions);
   text += fmt::format("\n{} instructions; hot loop {}, {} K step{} a pass\n", c.instructions, c.body.total(),
                       c.iterations, c.iterations == 1 ? "" : "s");

@@ -33,7 +33,10 @@ struct Card {
 Card card(const lower::DecodedKernel& kernel, const target::Target& target,
           unsigned matrix_per_iteration = 0);
 
-/// Several lines for people, without a newline at the end.
+/// What it takes of the machine, in two lines; no newline at the end.
+std::string summary(const Card& card);
+
+/// The summary and what the hot loop costs, for people; no newline at the end.
 std::string to_text(const Card& card);
 
 }  // namespace wavejit::harness

@@ -156,7 +156,8 @@ Action add_emit(CLI::App& app) {
   app.add_option("-o,--output", options->assembly_path, "Write the assembly here (- = stdout)");
   app.add_option("--object", options->object_path, "Write the code object here");
   app.add_option("--dump-after", options->dump_after,
-                 "Print the IR after this pass (repeatable), or after all");
+                 "Print the IR after this pass (repeatable), or after all")
+      ->allow_extra_args(false);
   app.add_option("--dump-to", options->dump_path, "File or existing folder for the IR instead of stderr");
   app.add_flag("--json", options->json, "Describe the kernel as JSON on stdout");
   return [options] {

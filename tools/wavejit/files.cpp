@@ -12,6 +12,8 @@
 #include <system_error>
 #include <utility>
 
+#include "generator/lower/lower.hpp"
+
 namespace wavejit::tools {
 namespace {
 
@@ -38,6 +40,21 @@ Result<std::vector<std::uint8_t>> read_file(const fs::path& path) {
   std::ifstream in(path, std::ios::binary);
   if (!in) return io_error("read", path, errno);
   return std::vector<std::uint8_t>(std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>());
+}
+
+Result<std::vector<std::uint8_t>> read_object(const fs::path& path, const target::Target& target) {
+  auto bytes = read_file(path);
+  if (!bytes) return bytes;
+  const std::string extension = path.extension().string();
+  if (extension != ".s" && extension != ".S" && extension != ".asm" && extension != ".amdgcn") return bytes;
+  const auto object =
+      lower::assemble(std::string_view(reinterpret_cast<const char*>(bytes->data()), bytes->size()), target);
+  if (!object) {
+    Error error = object.error();
+    error.message = path.string() + ":" + error.message;
+    return std::unexpected(std::move(error));
+  }
+  return lower::link(*object);
 }
 
 void Outputs::add(fs::path path, std::string_view text) {

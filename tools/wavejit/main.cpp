@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The `wavejit` command: emit, run, info.
+// The `wavejit` command.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -35,6 +35,8 @@ int run_command(int argc, char** argv) {
   };
   add("emit", "Generate a kernel: assembly, code object, description", add_emit);
   add("run", "Run a kernel on the simulator and compare it with the oracle", add_run);
+  add("verify", "Check a code object or an edited .s without running it", add_verify);
+  add("mutate", "Break correct kernels and count what the checks catch", add_mutate);
   add("info", "Targets, LLVM version, devices", add_info);
   try {
     app.parse(argc, argv);

@@ -31,7 +31,8 @@ void add_problem(CLI::App& app, ProblemOptions& o) {
       ->group(group);
   app.add_option("--n", o.n, "Columns of the output")->group(group);
   app.add_option("--k", o.k, "Length of the reduction")->group(group);
-  app.add_option("--group", o.group, "Weights that share a scale along K; -1 = all of K")->group(group);
+  app.add_option("--group", o.group, "Weights that share a scale along K, default 128; -1 = all of K")
+      ->group(group);
   app.add_option("--m", o.m, fmt::format("Rows of the activations, default {}", published_m))->group(group);
   app.add_flag("--zero-points", o.zero_points,
                "Packed zero points (int32 [N/8, K/group]) instead of the constant 8")
@@ -62,6 +63,7 @@ void add_config(CLI::App& app, ProblemOptions& o) {
   app.add_option("--without", o.without,
                  fmt::format("Switch a technique off (repeatable): {}",
                              fmt::join(templates::technique_names(), ", ")))
+      ->allow_extra_args(false)
       ->group(group);
 }
 

@@ -28,23 +28,9 @@ struct RunOptions {
   bool whole = false;
   std::uint64_t seed = 1;
   std::string soffset = "both";
+  bool card = false;
   bool json = false;
 };
-
-Result<std::vector<std::uint8_t>> object_of(const std::string& path, const target::Target& target) {
-  auto bytes = read_file(path);
-  if (!bytes) return bytes;
-  const std::string extension = std::filesystem::path(path).extension().string();
-  if (extension != ".s" && extension != ".S" && extension != ".asm" && extension != ".amdgcn") return bytes;
-  const auto object =
-      lower::assemble(std::string_view(reinterpret_cast<const char*>(bytes->data()), bytes->size()), target);
-  if (!object) {
-    Error error = object.error();
-    error.message = path + ":" + error.message;
-    return std::unexpected(std::move(error));
-  }
-  return lower::link(*object);
-}
 
 Result<sim::SoffsetRule> soffset_rule(const std::string& name) {
   if (name == "both") return sim::SoffsetRule::both;
@@ -78,8 +64,8 @@ Json describe(const harness::Report& r) {
   return j;
 }
 
-void print_text(const harness::Report& r) {
-  fmt::print("{}\n", harness::to_text(r.card));
+void print_text(const harness::Report& r, bool whole_card) {
+  fmt::print("{}\n", whole_card ? harness::to_text(r.card) : harness::summary(r.card));
   fmt::print("ran {} of {} workgroups for m = {}: {} wave-instructions in {:.2f} s, {} LDS conflict cycles\n",
              r.tiles.size(), r.tiles_in_all, r.m, r.run.wave_instructions, r.run.seconds,
              r.run.lds_conflict_cycles);
@@ -125,7 +111,7 @@ Result<bool> run_command(const RunOptions& options) {
   if (options.file.empty()) {
     report = harness::run(request);
   } else {
-    const auto object = object_of(options.file, *job->target);
+    const auto object = read_object(options.file, *job->target);
     if (!object) return std::unexpected(object.error());
     report = harness::run_object(*object, request);
   }
@@ -134,7 +120,7 @@ Result<bool> run_command(const RunOptions& options) {
   if (options.json) {
     fmt::print("{}\n", describe(*report).dump(2));
   } else {
-    print_text(*report);
+    print_text(*report, options.card);
   }
   return report->ok();
 }
@@ -153,6 +139,7 @@ Action add_run(CLI::App& app) {
   app.add_option("--seed", options->seed, "Of the random tensors and the sample")->capture_default_str();
   app.add_option("--soffset", options->soffset, "Bounds rule of the scalar offset: both, excluded, included")
       ->capture_default_str();
+  app.add_flag("--card", options->card, "Also print what an iteration of the hot loop costs");
   app.add_flag("--json", options->json, "Report as JSON on stdout");
   return [options] {
     const auto right = run_command(*options);

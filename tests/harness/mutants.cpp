@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: MIT
+// Makes the mutants: text in, text out, a line at a time.
+#include <fmt/format.h>
+
+#include <array>
+#include <charconv>
+#include <optional>
+
+#include "tests/harness/mutation.hpp"
+
+namespace wavejit::harness {
+namespace {
+
+constexpr std::array<std::string_view, 10> kind_names{
+    "wait dropped",       "wait raised", "barrier dropped", "nop dropped", "num_records grown",
+    "num_records shrunk", "LDS offset",  "shift swapped",   "op_sel",      "matrix operand"};
+
+std::vector<std::string> lines_of(std::string_view text) {
+  std::vector<std::string> lines;
+  while (!text.empty()) {
+    const std::size_t end = text.find('\n');
+    lines.emplace_back(text.substr(0, end));
+    text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
+  }
+  return lines;
+}
+
+std::string_view mnemonic(std::string_view line) {
+  const std::size_t first = line.find_first_not_of(" \t");
+  if (first == std::string_view::npos) return {};
+  line.remove_prefix(first);
+  return line.substr(0, line.find_first_of(" \t;"));
+}
+
+std::optional<long> number_at(std::string_view line, std::size_t at, std::size_t* length) {
+  long value = 0;
+  const char* begin = line.data() + at;
+  const auto [end, error] = std::from_chars(begin, line.data() + line.size(), value);
+  if (error != std::errc{}) return std::nullopt;
+  *length = static_cast<std::size_t>(end - begin);
+  return value;
+}
+
+class Maker {
+ public:
+  explicit Maker(std::string_view assembly) : lines_(lines_of(assembly)) {}
+
+  std::vector<Mutant> run() {
+    for (at_ = 0; at_ < lines_.size(); ++at_) {
+      const std::string_view m = mnemonic(lines_[at_]);
+      if (m.empty() || m[0] == '.' || m[0] == ';') continue;
+      if (m == "s_waitcnt" || m == "s_waitcnt_vscnt") wait();
+      if (m == "s_barrier") removed(MutationKind::barrier_dropped);
+      if (m == "s_nop" || m == "s_waitcnt_depctr") removed(MutationKind::nop_dropped);
+      if (m.starts_with("ds_load") || m.starts_with("ds_store")) lds_offset();
+      if (m == "v_lshrrev_b32") shift();
+      if (m == "v_dot2_bf16_bf16") half();
+      if (m.starts_with("v_wmma")) operands();
+      if (m == "s_add_u32") records();
+    }
+    return std::move(out_);
+  }
+
+ private:
+  void add(MutationKind kind, std::string after) {
+    Mutant m;
+    m.kind = kind;
+    m.line = at_ + 1;
+    m.before = lines_[at_];
+    m.after = std::move(after);
+    for (std::size_t i = 0; i < lines_.size(); ++i) {
+      if (i == at_ && m.after.empty()) continue;
+      m.text += i == at_ ? m.after : lines_[i];
+      m.text += '\n';
+    }
+    out_.push_back(std::move(m));
+  }
+  void removed(MutationKind kind) { add(kind, {}); }
+
+  /// The line with `length` characters at `at` replaced.
+  std::string replaced(std::size_t at, std::size_t length, const std::string& by) const {
+    std::string s = lines_[at_];
+    return s.replace(at, length, by);
+  }
+
+  void wait() {
+    removed(MutationKind::wait_dropped);
+    const std::string& line = lines_[at_];
+    for (const std::string_view field : {"vmcnt(", "lgkmcnt(", "expcnt("}) {
+      const std::size_t found = line.find(field);
+      if (found == std::string::npos) continue;
+      const std::size_t digits = found + field.size();
+      std::size_t length = 0;
+      if (const auto value = number_at(line, digits, &length))
+        add(MutationKind::wait_raised, replaced(digits, length, std::to_string(*value + 1)));
+    }
+  }
+
+  void lds_offset() {
+    const std::string& line = lines_[at_];
+    const std::size_t found = line.find("offset:");
+    if (found == std::string::npos) {
+      const std::size_t end = std::min(line.find_first_of(";"), line.find_last_not_of(" \t") + 1);
+      add(MutationKind::lds_offset, replaced(end, 0, " offset:4 "));
+      return;
+    }
+    std::size_t length = 0;
+    const auto value = number_at(line, found + 7, &length);
+    if (!value) return;
+    add(MutationKind::lds_offset, replaced(found + 7, length, std::to_string(*value + 4)));
+    if (*value >= 4) add(MutationKind::lds_offset, replaced(found + 7, length, std::to_string(*value - 4)));
+  }
+
+  void shift() {
+    const std::string& line = lines_[at_];
+    const std::size_t comma = line.find(", ");
+    std::size_t length = 0;
+    const auto value = number_at(line, comma + 2, &length);
+    // Other shifts by the same amounts are address arithmetic: exchanging them is as wrong.
+    if (!value || (*value != 4 && *value != 8 && *value != 12)) return;
+    add(MutationKind::shift_swapped,
+        replaced(comma + 2, length, std::to_string(*value == 12 ? 4 : *value + 4)));
+  }
+
+  void half() {
+    const std::string& line = lines_[at_];
+    const std::string_view high = " op_sel:[0,0,0,1]";
+    const std::size_t found = line.find(high);
+    if (found != std::string::npos) {
+      add(MutationKind::op_sel, replaced(found, high.size(), ""));
+    } else {
+      const std::size_t end = std::min(line.find(';'), line.find_last_not_of(" \t") + 1);
+      add(MutationKind::op_sel, replaced(end, 0, std::string(high)));
+    }
+  }
+
+  void operands() {
+    const std::string& line = lines_[at_];
+    unsigned operand = 0;
+    for (std::size_t open = line.find("v["); open != std::string::npos;
+         open = line.find("v[", open + 1), ++operand) {
+      std::size_t first_length = 0, last_length = 0;
+      const auto first = number_at(line, open + 2, &first_length);
+      const std::size_t colon = open + 2 + first_length;
+      const auto last = first ? number_at(line, colon + 1, &last_length) : std::nullopt;
+      if (!last) continue;
+      // D must stay equal to C: moving one of them alone is no legal instruction.
+      if (operand == 0 || operand == 3) continue;
+      add(MutationKind::matrix_operand,
+          replaced(open + 2, first_length + 1 + last_length, fmt::format("{}:{}", *first + 1, *last + 1)));
+    }
+  }
+
+  /// num_records is made from "bytes of a row of NAME", added as a constant.
+  void records() {
+    const std::string& line = lines_[at_];
+    if (line.find("bytes of a row of ") == std::string::npos) return;
+    const std::size_t literal = line.rfind(", ", line.find(';')) + 2;
+    const std::string_view digits =
+        std::string_view(line).substr(literal, line.find_first_of(" \t;", literal) - literal);
+    const long value = std::stol(std::string(digits), nullptr, 0);
+    const long element = line.find("weights") != std::string::npos ? 4 : 2;
+    add(MutationKind::records_grown, replaced(literal, digits.size(), std::to_string(value + element)));
+    add(MutationKind::records_shrunk, replaced(literal, digits.size(), std::to_string(value - element)));
+  }
+
+  std::vector<std::string> lines_;
+  std::size_t at_ = 0;
+  std::vector<Mutant> out_;
+};
+
+}  // namespace
+
+std::string_view name(MutationKind kind) { return kind_names[static_cast<std::size_t>(kind)]; }
+
+std::vector<Mutant> mutants(std::string_view assembly) { return Maker(assembly).run(); }
+
+}  // namespace wavejit::harness

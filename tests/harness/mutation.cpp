@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: MIT
+#include "tests/harness/mutation.hpp"
+
+#include <array>
+
+#include "generator/lower/lower.hpp"
+#include "runtime/check/checker.hpp"
+
+namespace wavejit::harness {
+namespace {
+
+constexpr std::array<std::string_view, 5> catcher_names{"assembler", "static checker", "simulator", "oracle",
+                                                        "nobody"};
+
+/// Why a mutant may live: what it changed was no guarantee. Empty = no such reason.
+std::string explanation(const Mutant& mutant, const templates::Problem& p) {
+  if (mutant.kind == MutationKind::barrier_dropped) {
+    std::size_t at = 0;
+    for (std::size_t line = 1; line < mutant.line; ++line) at = mutant.text.find('\n', at) + 1;
+    const std::string_view rest = std::string_view(mutant.text).substr(at);
+    const std::string_view code = rest.substr(0, rest.find("s_endpgm"));
+    // Straight-line code only: a branch back could bring LDS accesses after the barrier again.
+    if (code.find("\tds_") == std::string_view::npos && code.find("s_cbranch") == std::string_view::npos)
+      return "nothing touches LDS behind this barrier";
+    return {};
+  }
+  if (mutant.kind != MutationKind::records_grown) return {};
+  // Rows and offsets are multiples of the 16 bytes that each access takes, so an access is in bounds
+  // or misses by 16 bytes at least; an element more admits none.
+  const bool activations = mutant.before.find("of a row of activations") != std::string::npos;
+  const bool output = mutant.before.find("of a row of output") != std::string::npos;
+  const bool wide_output = output && p.n % 8 == 0 && p.output_stride % 8 == 0;
+  if ((activations && p.activation_stride % 8 == 0) || wide_output)
+    return "every access takes 16 bytes at a multiple of 16, so one element more admits none";
+  return {};
+}
+
+Catcher judge(const Mutant& mutant, const Request& request, const target::Target& target) {
+  const auto object = lower::assemble(mutant.text, target);
+  if (!object) return Catcher::assembler;
+  const auto linked = lower::link(*object);
+  if (!linked) return Catcher::assembler;
+  const auto decoded = lower::decode(*linked);
+  if (!decoded) return Catcher::checker;
+  for (const check::Report& report : check::check(*decoded))
+    if (!report.ok()) return Catcher::checker;
+  auto report = run_object(*linked, request);
+  if (!report) return Catcher::simulator;  // refused before anything runs
+  if (report->run.distinct_faults != 0) return Catcher::simulator;
+  if (!report->ok()) return Catcher::oracle;
+  return Catcher::nobody;
+}
+
+}  // namespace
+
+std::string_view name(Catcher catcher) { return catcher_names[static_cast<std::size_t>(catcher)]; }
+
+double MutationScore::score() const {
+  std::size_t explained = 0;
+  for (const Survivor& s : survivors) explained += s.explanation.empty() ? 0 : 1;
+  const std::size_t meaningful = total - explained;
+  return meaningful == 0 ? 1.0
+                         : static_cast<double>(total - survivors.size()) / static_cast<double>(meaningful);
+}
+
+void MutationScore::add(const MutationScore& other) {
+  total += other.total;
+  for (const auto& [catcher, count] : other.caught) caught[catcher] += count;
+  for (const auto& [kind, counts] : other.by_kind) {
+    by_kind[kind].first += counts.first;
+    by_kind[kind].second += counts.second;
+  }
+  survivors.insert(survivors.end(), other.survivors.begin(), other.survivors.end());
+}
+
+Result<MutationScore> mutation_score(const MutationRequest& request) {
+  const target::Target* target = target::find(request.run.target);
+  if (target == nullptr)
+    return fail_field(ErrorCode::unknown_target, "target", request.run.target, "a known target");
+  auto correct = run(request.run);
+  if (!correct) return std::unexpected(correct.error());
+  if (!correct->ok())
+    return fail(ErrorCode::simulation, "the unmutated kernel does not pass: " + correct->reason());
+  auto kernel = templates::generate(correct->problem, correct->config, *target);
+  if (!kernel) return std::unexpected(kernel.error());
+
+  // The mutants run as the very Config that passed.
+  Request run_as = request.run;
+  run_as.config = correct->config;
+  const std::vector<Mutant> all = mutants(kernel->assembly);
+  MutationScore score;
+  for (std::size_t i = 0; i < all.size(); i += std::max<std::size_t>(request.every, 1)) {
+    if (request.progress) request.progress(i, all.size());
+    const Catcher catcher = judge(all[i], run_as, *target);
+    ++score.total;
+    ++score.caught[catcher];
+    auto& [caught, total] = score.by_kind[all[i].kind];
+    ++total;
+    if (catcher != Catcher::nobody) {
+      ++caught;
+      continue;
+    }
+    Survivor survivor{templates::canonical(correct->config), all[i], explanation(all[i], correct->problem)};
+    survivor.mutant.text.clear();
+    score.survivors.push_back(std::move(survivor));
+  }
+  return score;
+}
+
+}  // namespace wavejit::harness

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: MIT
+// The judges judged: a sample of the mutants of the flagship tile, and what makes a mutant. The whole
+// list is `wavejit mutate`.
+#include <algorithm>
+#include <catch2/catch.hpp>
+
+#include "tests/harness/catch.hpp"
+#include "tests/harness/mutation.hpp"
+
+using namespace wavejit;
+using harness::MutationKind;
+
+TEST_CASE("mutants change one line each", "[harness][mutation]") {
+  const std::string text =
+      "\ts_waitcnt vmcnt(2) lgkmcnt(0)\n\ts_barrier\n\tds_load_b128 v[0:3], v4 offset:16\n"
+      "\tv_lshrrev_b32 v0, 12, v1\n\tv_dot2_bf16_bf16 v0, v3, v4, 0\n"
+      "\tv_wmma_f32_16x16x16_bf16 v[0:7], v[8:15], v[16:23], v[0:7]\n"
+      "\ts_add_u32 s4, s4, 0x100 ; bytes of a row of weights\n";
+  const auto all = harness::mutants(text);
+  const auto count = [&](MutationKind k) { return std::ranges::count(all, k, &harness::Mutant::kind); };
+  CHECK(count(MutationKind::wait_dropped) == 1);
+  CHECK(count(MutationKind::wait_raised) == 2);
+  CHECK(count(MutationKind::barrier_dropped) == 1);
+  CHECK(count(MutationKind::lds_offset) == 2);
+  CHECK(count(MutationKind::shift_swapped) == 1);
+  CHECK(count(MutationKind::op_sel) == 1);
+  CHECK(count(MutationKind::matrix_operand) == 2);
+  CHECK(count(MutationKind::records_grown) == 1);
+  CHECK(count(MutationKind::records_shrunk) == 1);
+  for (const harness::Mutant& m : all) CHECK(m.text != text);
+  const auto grown = std::ranges::find(all, MutationKind::records_grown, &harness::Mutant::kind);
+  CHECK(grown->after.find("260") != std::string::npos);  // 0x100 and one 4-byte word
+}
+
+TEST_CASE("checker, simulator and oracle catch a sample of the flagship's mutants",
+          "[harness][mutation][slow]") {
+  for (const unsigned buffers : {1U, 2U}) {
+    harness::MutationRequest request;
+    request.run.problem.n = 72;
+    request.run.problem.k = 128;
+    request.run.problem.group = 32;
+    request.run.m = 130;
+    templates::Config config = harness::tile(128, 64, 32);
+    config.lds_buffers = buffers;
+    request.run.config = config;
+    request.every = 7;
+    const auto score = harness::mutation_score(request);
+    REQUIRE(score);
+    CHECK(score->total > 25);
+    for (const harness::Survivor& s : score->survivors) {
+      INFO(name(s.mutant.kind) << " line " << s.mutant.line << ": " << s.mutant.before << " -> "
+                               << s.mutant.after);
+      CHECK_FALSE(s.explanation.empty());
+    }
+  }
+}
