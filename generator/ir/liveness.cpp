@@ -7,10 +7,6 @@ namespace wavejit::ir {
 namespace {
 
 constexpr std::size_t scalar_units = 2 * (scc_register + 1);
-constexpr std::size_t vector_registers = 256;
-constexpr std::size_t vgpr_first = scalar_units;
-constexpr std::size_t agpr_first = vgpr_first + 2 * vector_registers;
-constexpr std::size_t virtual_first = agpr_first + 2 * vector_registers;
 
 /// Per block: read before any ending write, and ended by a write.
 struct Transfer {
@@ -78,7 +74,9 @@ BitSet defined_at_entry(const Kernel& kernel, const RegisterUnits& units) {
 
 }  // namespace
 
-RegisterUnits::RegisterUnits(const Kernel& kernel) : count_(virtual_first) {
+RegisterUnits::RegisterUnits(const Kernel& kernel)
+    : agpr_first_(scalar_units + 2 * std::size_t{kernel.target->addressable_vgprs}),
+      count_(agpr_first_ + 2 * std::size_t{kernel.target->addressable_vgprs}) {
   for (const VirtualRegister& reg : kernel.vregs) {
     vreg_first_.push_back(count_);
     count_ += 2 * std::size_t{reg.width};
@@ -89,7 +87,7 @@ std::size_t RegisterUnits::first(const isa::Operand& reg) const {
   if (reg.is_virtual) return vreg_first_[reg.index] + 2 * std::size_t{reg.sub};
   const std::size_t offset = 2 * std::size_t{reg.index};
   if (reg.cls == isa::RegClass::sgpr) return offset;
-  return offset + (reg.cls == isa::RegClass::vgpr ? vgpr_first : agpr_first);
+  return offset + (reg.cls == isa::RegClass::vgpr ? scalar_units : agpr_first_);
 }
 
 std::vector<isa::Operand> entry_operands(const Kernel& kernel) {

@@ -46,7 +46,8 @@ class RegisterUnits {
 
  private:
   std::vector<std::size_t> vreg_first_;
-  std::size_t count_ = 0;
+  std::size_t agpr_first_;
+  std::size_t count_;
 };
 
 /// Registers that hold a value before the first instruction: the kernel's entry operands.

@@ -11,10 +11,8 @@ namespace flag = isa::flag;
 
 /// Tied opcodes whose whole old destination is an input: it is added to, exchanged or kept by lane.
 bool merges_whole_register(Opcode op) {
+  if (accumulates(op) && op != Opcode::v_fmac_f16) return true;
   switch (op) {
-    case Opcode::v_fmac_f32:
-    case Opcode::v_dot2acc_f32_f16:
-    case Opcode::v_dot2acc_f32_bf16:
     case Opcode::v_writelane_b32:
     case Opcode::v_permlane16_b32:
     case Opcode::v_permlanex16_b32:
@@ -117,6 +115,11 @@ isa::Operand special_register(const isa::Operand& o, const target::Target& targe
 
 }  // namespace
 
+bool accumulates(Opcode op) {
+  return op == Opcode::v_fmac_f32 || op == Opcode::v_fmac_f16 || op == Opcode::v_dot2acc_f32_f16 ||
+         op == Opcode::v_dot2acc_f32_bf16;
+}
+
 std::uint8_t read_halves(const Instruction& inst, unsigned index) {
   const isa::Operand& o = inst.src[index];
   if (o.half != isa::Half::whole) return o.half == isa::Half::high ? high_half : low_half;
@@ -161,7 +164,7 @@ RegisterAccesses register_accesses(const Instruction& inst, const target::Target
     if (i > 0) continue;
     const bool merges = inst.has(flag::tied) && !o.undef && (!o.is_vgpr() || merges_whole_register(inst.op));
     const bool masked = inst.mods.dpp.kind != isa::Dpp::Kind::none && isa::reads_destination(inst);
-    if (merges || masked || (inst.op == Opcode::v_fmac_f16 && !o.undef)) result.read(o, halves);
+    if (merges || masked || (accumulates(inst.op) && !o.undef)) result.read(o, halves);
   }
   if (inst.op == Opcode::v_swap_b32) result.write(inst.src[0]);
   add_implicit(result, inst, target);

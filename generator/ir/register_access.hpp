@@ -53,6 +53,9 @@ std::uint8_t read_halves(const isa::Instruction& inst, unsigned index);
 /// Halves of dst[0] that the instruction changes.
 std::uint8_t written_halves(const isa::Instruction& inst);
 
+/// fmac, dot2acc: the destination is the third source.
+bool accumulates(isa::Opcode op);
+
 /// Instructions from `at` on that issue as one: 2 for a VOPD pair (both read before either
 /// writes), else 1. `Range` holds isa::Instruction or things with a member `mi`.
 template <class Range>

@@ -30,7 +30,7 @@ bool is_valu(Pipe pipe) {
   return pipe == Pipe::valu || pipe == Pipe::trans || pipe == Pipe::dot || pipe == Pipe::matrix;
 }
 
-/// Distinct values among at most isa::max_src, plus VCC.
+/// Distinct values among at most isa::max_src.
 class DistinctSet {
  public:
   void add(const Operand& o) {
@@ -43,7 +43,7 @@ class DistinctSet {
   [[nodiscard]] unsigned count() const { return count_; }
 
  private:
-  std::array<Operand, isa::max_src + 1> members_{};
+  std::array<Operand, isa::max_src> members_{};
   unsigned count_ = 0;
 };
 
@@ -69,7 +69,6 @@ Sources classify(const isa::Instruction& inst, const target::Target& target) {
         o.kind == Operand::Kind::special)
       result.scalars.add(o);
   }
-  if (inst.has(flag::vcc_r)) result.scalars.add(isa::vcc(target.wave_size));
   return result;
 }
 

@@ -13,9 +13,14 @@ namespace flag = isa::flag;
 
 bool is_null(const Operand& o) { return o.is_physical(RegClass::sgpr, isa::sreg::null); }
 
-std::string slot_name(bool is_dst, unsigned index) {
-  return fmt::format("{} operand {}", is_dst ? "destination" : "source", index);
-}
+/// Which operand is looked at; its name is made only for an error.
+struct Slot {
+  bool is_dst = false;
+  unsigned index = 0;
+  [[nodiscard]] std::string name() const {
+    return fmt::format("{} operand {}", is_dst ? "destination" : "source", index);
+  }
+};
 
 std::string_view kind_name(const Operand& o) {
   switch (o.kind) {
@@ -93,62 +98,68 @@ bool class_admits(char cls, const Operand& o, const Place& place) {
   }
 }
 
-/// SGPR tuples are aligned for every instruction: pairs even, wider ones to a multiple of four.
-unsigned scalar_alignment(unsigned width) { return width >= 3 ? 4 : width; }
+/// SGPR tuples are aligned on every target: pairs even, wider ones to a multiple of four.
+unsigned alignment(const Operand& o, const target::Target& target) {
+  if (o.cls == RegClass::sgpr) return o.width >= 3 ? 4 : o.width;
+  return o.width >= 2 ? target.vgpr_tuple_align : 1;
+}
 
-Result<void> virtual_register(const Place& place, const Operand& o, const std::string& slot) {
+Result<void> virtual_register(const Place& place, const Operand& o, Slot slot) {
   const Kernel& kernel = place.kernel;
-  if (kernel.registers_assigned) return broken(place, slot, "virtual", "physical after register assignment");
+  if (kernel.registers_assigned)
+    return broken(place, slot.name(), "virtual", "physical after register assignment");
   if (o.index >= kernel.vregs.size())
-    return broken(place, slot, fmt::format("%{}", o.index), fmt::format("below %{}", kernel.vregs.size()));
+    return broken(place, slot.name(), fmt::format("%{}", o.index),
+                  fmt::format("below %{}", kernel.vregs.size()));
   const VirtualRegister& reg = kernel.vregs[o.index];
   if (reg.cls != o.cls)
-    return broken(place, slot + "'s class", std::string(kind_name(o)), "the class of its virtual register");
+    return broken(place, slot.name() + "'s class", std::string(kind_name(o)),
+                  "the class of its virtual register");
   if (o.width == 0 || o.sub + o.width > reg.width)
-    return broken(place, slot,
+    return broken(place, slot.name(),
                   fmt::format("dwords {}..{} of {}%{}", o.sub, o.sub + o.width - 1, reg.name, o.index),
                   fmt::format("within its {} dwords", reg.width));
-  const unsigned first = o.sub + reg.fixed.value_or(0);
-  if (o.cls == RegClass::sgpr && first % scalar_alignment(o.width) != 0)
-    return broken(place, slot + "'s first dword", std::to_string(first),
-                  fmt::format("a multiple of {}", scalar_alignment(o.width)));
+  const unsigned first = o.sub + reg.fixed.value_or(0), align = alignment(o, *kernel.target);
+  if (first % align != 0)
+    return broken(place, slot.name() + "'s first dword", std::to_string(first),
+                  fmt::format("a multiple of {}", align));
   return {};
 }
 
-Result<void> physical_register(const Place& place, const Operand& o, const std::string& slot) {
+Result<void> physical_register(const Place& place, const Operand& o, Slot slot) {
   const target::Target& target = *place.kernel.target;
   const std::uint32_t end = o.index + o.width;
-  const std::string text = operand_text(place.kernel, o);
-  if (o.width == 0) return broken(place, slot + "'s width", "0", "at least 1 dword");
+  if (o.width == 0) return broken(place, slot.name() + "'s width", "0", "at least 1 dword");
   if (o.cls == RegClass::agpr && !target.has_agprs)
-    return broken(place, slot, text, fmt::format("another register: {} has no AGPRs", target.name));
+    return broken(place, slot.name(), operand_text(place.kernel, o),
+                  fmt::format("another register: {} has no AGPRs", target.name));
   if (o.cls != RegClass::sgpr && end > target.addressable_vgprs)
-    return broken(place, slot, text, fmt::format("below {}", target.addressable_vgprs));
-  if (o.cls != RegClass::sgpr) return {};
+    return broken(place, slot.name(), operand_text(place.kernel, o),
+                  fmt::format("below {}", target.addressable_vgprs));
   const bool plain = o.index < isa::sreg::vcc_lo;
-  if (end > (plain ? target.addressable_sgprs : isa::sreg::count))
-    return broken(place, slot, text,
+  if (o.cls == RegClass::sgpr && end > (plain ? target.addressable_sgprs : isa::sreg::count))
+    return broken(place, slot.name(), operand_text(place.kernel, o),
                   fmt::format("below s{} or a special register", target.addressable_sgprs));
-  if (o.index % scalar_alignment(o.width) != 0)
-    return broken(place, slot + "'s register", text,
-                  fmt::format("a multiple of {}", scalar_alignment(o.width)));
+  if (o.index % alignment(o, target) != 0)
+    return broken(place, slot.name() + "'s register", operand_text(place.kernel, o),
+                  fmt::format("a multiple of {}", alignment(o, target)));
   return {};
 }
 
-Result<void> register_operand(const Place& place, const Operand& o, const std::string& slot) {
+Result<void> register_operand(const Place& place, const Operand& o, Slot slot) {
   if (o.half != isa::Half::whole && (!o.is_vgpr() || o.width != 1))
-    return broken(place, slot + "'s half", "named", "named only on one VGPR");
+    return broken(place, slot.name() + "'s half", "named", "named only on one VGPR");
   return o.is_virtual ? virtual_register(place, o, slot) : physical_register(place, o, slot);
 }
 
-Result<void> slot(const Place& place, const Operand& o, isa::OperandSpec spec, bool is_dst, unsigned index) {
-  const std::string name = slot_name(is_dst, index);
-  if (!class_admits(spec.cls, o, place) || (is_dst && !o.is_reg()))
-    return broken(place, name, std::string(kind_name(o)), std::string(class_meaning(spec.cls)));
+Result<void> operand(const Place& place, const Operand& o, isa::OperandSpec spec, Slot slot) {
+  if (!class_admits(spec.cls, o, place) || (slot.is_dst && !o.is_reg()))
+    return broken(place, slot.name(), std::string(kind_name(o)), std::string(class_meaning(spec.cls)));
   if (!o.is_reg()) return {};
   if (spec.width != 0 && o.width != spec.width && !is_null(o))
-    return broken(place, name + "'s width", fmt::format("{} dwords", o.width), fmt::format("{}", spec.width));
-  return register_operand(place, o, name);
+    return broken(place, slot.name() + "'s width", fmt::format("{} dwords", o.width),
+                  fmt::format("{}", spec.width));
+  return register_operand(place, o, slot);
 }
 
 /// Address operands that the addressing mode leaves out.
@@ -176,14 +187,14 @@ Result<void> operands(const Place& place) {
     return broken(place, "the number of sources", std::to_string(inst.src_count),
                   std::to_string(sig.src_count));
   for (unsigned i = 0; i < inst.dst_count; ++i)
-    if (auto r = slot(place, inst.dst[i], sig.dst[i], true, i); !r) return r;
+    if (auto r = operand(place, inst.dst[i], sig.dst[i], {true, i}); !r) return r;
   for (unsigned i = 0; i < inst.src_count; ++i) {
     if (inst.src[i].kind == Operand::Kind::none && may_be_absent(inst, i)) continue;
     isa::OperandSpec spec = sig.src[i];
     if (inst.has(flag::buffer) && inst.mods.offen && inst.mods.idxen &&
         i == (inst.has(flag::store) ? 1U : 0U))
       spec.width = 2;
-    if (auto r = slot(place, inst.src[i], spec, false, i); !r) return r;
+    if (auto r = operand(place, inst.src[i], spec, {false, i}); !r) return r;
   }
   return {};
 }

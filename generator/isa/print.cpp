@@ -26,6 +26,12 @@ bool is_absent_base(const Instruction& inst, unsigned src) {
          inst.src[src].is_physical(RegClass::sgpr, sreg::null);
 }
 
+/// From gfx12 on the scalar offset of a buffer access is a register; "null" is the one that holds 0.
+bool is_zero_offset(const Instruction& inst, unsigned src, const target::Target& target) {
+  return target.generation == target::Generation::gfx12 && inst.has(flag::buffer) &&
+         src + 1 == inst.src_count && inst.src[src] == imm(0);
+}
+
 bool is_named_immediate(const Instruction& inst, unsigned src) {
   if (inst.src[src].kind != Operand::Kind::imm) return false;
   const ImmediateForm form = immediate_form(inst.op);
@@ -37,6 +43,8 @@ void append_source(std::string& out, const Instruction& inst, unsigned src, cons
                    const OperandNames* names) {
   if (is_absent_base(inst, src)) {
     out += "off";
+  } else if (is_zero_offset(inst, src, target)) {
+    out += "null";
   } else if (is_named_immediate(inst, src)) {
     append_immediate(out, inst.op, inst.src[src].value, target);
   } else if (src < 2 && inst.mods.sdwa.sext[src]) {

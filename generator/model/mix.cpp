@@ -3,7 +3,8 @@
 
 #include <algorithm>
 #include <array>
-#include <tuple>
+
+#include "generator/ir/register_access.hpp"
 
 namespace wavejit::model {
 namespace {
@@ -11,26 +12,31 @@ namespace {
 using isa::Instruction;
 using isa::Pipe;
 
-/// Index that a branch goes to, if its label is in the code.
-std::optional<std::size_t> destination(const Instruction& inst) {
-  if (inst.pipe() != Pipe::branch) return std::nullopt;
-  for (unsigned i = 0; i < inst.src_count; ++i)
-    if (inst.src[i].kind == isa::Operand::Kind::label) return inst.src[i].index;
-  return std::nullopt;
+bool is_mode(isa::Opcode op) { return op == isa::Opcode::s_round_mode || op == isa::Opcode::s_denorm_mode; }
+
+void count_valu(const Instruction& inst, Mix& m) {
+  if (inst.op == isa::Opcode::v_nop) {
+    ++m.hint;
+    return;
+  }
+  ++m.valu;
+  const std::string_view name = inst.info().name;
+  if (name.starts_with("v_cmp") || name.starts_with("v_cndmask")) ++m.compare_select;
+}
+
+void count_memory(const Instruction& inst, unsigned& load, unsigned& store, unsigned& rest) {
+  const bool plain = !inst.has(isa::flag::atomic);
+  ++(plain && inst.has(isa::flag::load) ? load : plain && inst.has(isa::flag::store) ? store : rest);
 }
 
 void count(const Instruction& inst, Mix& m) {
-  const bool store = inst.has(isa::flag::store);
   switch (inst.pipe()) {
     case Pipe::matrix:
       ++m.matrix;
       break;
-    case Pipe::valu: {
-      ++m.valu;
-      const std::string_view name = inst.info().name;
-      if (name.starts_with("v_cmp") || name.starts_with("v_cndmask")) ++m.compare_select;
+    case Pipe::valu:
+      count_valu(inst, m);
       break;
-    }
     case Pipe::trans:
       ++m.trans;
       break;
@@ -38,16 +44,16 @@ void count(const Instruction& inst, Mix& m) {
       ++m.dot;
       break;
     case Pipe::salu:
-      ++m.salu;
+      ++(is_mode(inst.op) ? m.hint : m.salu);
       break;
     case Pipe::smem:
       ++m.smem;
       break;
     case Pipe::lds:
-      ++(store ? m.lds_store : m.lds_load);
+      count_memory(inst, m.lds_load, m.lds_store, m.lds_other);
       break;
     case Pipe::vmem:
-      ++(store ? m.vmem_store : m.vmem_load);
+      count_memory(inst, m.vmem_load, m.vmem_store, m.vmem_atomic);
       break;
     case Pipe::branch:
       ++m.branch;
@@ -60,30 +66,34 @@ void count(const Instruction& inst, Mix& m) {
       break;
     case Pipe::hint:
       ++m.hint;
+      if (inst.op == isa::Opcode::s_delay_alu) ++m.delay;
       break;
     case Pipe::message:
-    case Pipe::cache:
       ++m.other;
+      break;
+    case Pipe::cache:
+      ++m.cache;
       break;
   }
 }
 
-/// Vector sources of an instruction: first registers of the distinct tuples.
+/// Vector sources of an instruction, an accumulating destination among them.
 struct VectorSources {
-  std::array<std::uint32_t, isa::max_src> reg{};
-  unsigned count = 0;     ///< of distinct ones
-  unsigned operands = 0;  ///< of all
+  std::array<std::uint32_t, isa::max_src + 1> reg{};  ///< first registers of distinct tuples
+  unsigned count = 0;                                 ///< of distinct ones
+  unsigned operands = 0;                              ///< of all
 };
 
 VectorSources vector_sources(const Instruction& inst) {
   VectorSources v;
-  for (unsigned i = 0; i < inst.src_count; ++i) {
-    const isa::Operand& src = inst.src[i];
-    if (!src.is_vgpr() || src.is_virtual) continue;
+  const auto add = [&v](const isa::Operand& src) {
+    if (!src.is_vgpr() || src.is_virtual) return;
     ++v.operands;
     const auto end = v.reg.begin() + v.count;
     if (std::find(v.reg.begin(), end, src.index) == end) v.reg[v.count++] = src.index;
-  }
+  };
+  for (unsigned i = 0; i < inst.src_count; ++i) add(inst.src[i]);
+  if (ir::accumulates(inst.op)) add(inst.dst[0]);
   return v;
 }
 
@@ -95,33 +105,6 @@ bool share_a_bank(const VectorSources& v, unsigned banks) {
 }
 
 }  // namespace
-
-std::vector<Loop> innermost_loops(std::span<const Instruction> code) {
-  std::vector<Loop> loops;
-  for (std::size_t i = 0; i < code.size(); ++i) {
-    const auto target = destination(code[i]);
-    if (target && *target <= i) loops.push_back({.begin = *target, .end = i + 1});
-  }
-  std::vector<Loop> innermost;
-  for (const Loop& loop : loops) {
-    const bool holds_another = std::ranges::any_of(loops, [&loop](const Loop& other) {
-      return other != loop && other.begin >= loop.begin && other.end <= loop.end;
-    });
-    if (!holds_another) innermost.push_back(loop);
-  }
-  std::ranges::sort(innermost, {}, &Loop::begin);
-  return innermost;
-}
-
-std::optional<Loop> hot_loop(std::span<const Instruction> code) {
-  const auto weight = [code](const Loop& loop) {
-    const Mix m = mix(code.subspan(loop.begin, loop.end - loop.begin));
-    return std::tuple(m.matrix, m.dot, m.total());
-  };
-  const std::vector<Loop> loops = innermost_loops(code);
-  if (loops.empty()) return std::nullopt;
-  return *std::ranges::max_element(loops, {}, weight);
-}
 
 Mix mix(std::span<const Instruction> code) {
   Mix m;
@@ -141,7 +124,8 @@ BankConflicts bank_conflicts(std::span<const Instruction> code, const target::Ta
     if (!matrix && inst.pipe() != Pipe::valu && inst.pipe() != Pipe::dot) continue;
     const VectorSources sources = vector_sources(inst);
     if (!matrix && sources.operands < 3) continue;
-    if (!share_a_bank(sources, target.vgpr_banks)) continue;
+    const bool twice = matrix && sources.operands > sources.count;
+    if (!twice && !share_a_bank(sources, target.vgpr_banks)) continue;
     ++(matrix ? result.matrix : result.valu);
     if (!result.first) result.first = i;
   }

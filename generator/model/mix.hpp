@@ -13,36 +13,31 @@
 #include <vector>
 
 #include "generator/isa/instruction.hpp"
+#include "generator/model/loops.hpp"
 #include "generator/target/target.hpp"
 
 namespace wavejit::model {
 
-/// Instructions [begin, end) whose last one branches back to `begin`.
-struct Loop {
-  std::size_t begin = 0, end = 0;
-  friend bool operator==(const Loop&, const Loop&) = default;
-};
-
-/// Loops that hold no other loop, in program order.
-std::vector<Loop> innermost_loops(std::span<const isa::Instruction> code);
-
-/// The innermost loop with the most matrix instructions; between equals the one with more dot
-/// products, then the longer one. Nothing when the code has no loop.
-std::optional<Loop> hot_loop(std::span<const isa::Instruction> code);
-
-/// Instructions issued, by unit. A VOPD pair is one. `valu` is every vector ALU issue that is neither
-/// matrix nor transcendental nor dot; `other_valu()` is what public comparisons call VALU.
+/// Instructions issued, by unit; the counts of hot loops equal those of loop_stats.py. A VOPD pair is one.
+/// `valu` is every vector ALU issue that is neither matrix nor transcendental nor dot; `other_valu()` is what
+/// public comparisons call VALU.
 struct Mix {
   unsigned matrix = 0, valu = 0, trans = 0, dot = 0;
   unsigned salu = 0, smem = 0, lds_load = 0, lds_store = 0, vmem_load = 0, vmem_store = 0;
-  unsigned branch = 0, barrier = 0, wait = 0, hint = 0, other = 0;
+  unsigned lds_other = 0;  ///< permutes and swizzles, which move data but touch no LDS byte
+  unsigned vmem_atomic = 0;
+  unsigned branch = 0, barrier = 0, wait = 0;
+  unsigned hint = 0;            ///< s_delay_alu, s_clause, nops, priorities, rounding and denormal mode
+  unsigned cache = 0;           ///< invalidations
+  unsigned other = 0;           ///< messages
+  unsigned delay = 0;           ///< of `hint`: s_delay_alu
   unsigned compare_select = 0;  ///< of `valu`: v_cmp*, v_cndmask*, the mark of guarded loads
   unsigned dual = 0;            ///< of `valu`: VOPD pairs
 
   [[nodiscard]] unsigned other_valu() const { return valu + trans + dot; }
   [[nodiscard]] unsigned total() const {
-    return matrix + valu + trans + dot + salu + smem + lds_load + lds_store + vmem_load + vmem_store +
-           branch + barrier + wait + hint + other;
+    return matrix + valu + trans + dot + salu + smem + lds_load + lds_store + lds_other + vmem_load +
+           vmem_store + vmem_atomic + branch + barrier + wait + hint + cache + other;
   }
   friend bool operator==(const Mix&, const Mix&) = default;
 };
@@ -50,7 +45,8 @@ Mix mix(std::span<const isa::Instruction> code);
 
 /// Register-bank conflicts of vector sources: register mod target.vgpr_banks (hardware.md §3). A
 /// matrix instruction conflicts when two of its source tuples start in one bank; a VALU instruction
-/// with three vector sources when two of them do and are not the same register. A target without a
+/// with three vector sources (an accumulating destination is one) when two of them do and are not the
+/// same register. A target without a
 /// published bank rule has none.
 struct BankConflicts {
   unsigned matrix = 0;               ///< matrix instructions with a conflict

@@ -24,7 +24,6 @@ using isa::Operand;
 using isa::RegClass;
 
 constexpr std::array all_classes{RegClass::sgpr, RegClass::vgpr, RegClass::agpr};
-constexpr std::uint32_t agpr_limit = 256;
 
 /// Calls f(Operand&) for every operand of the kernel that may name a virtual register.
 template <class F>
@@ -87,7 +86,7 @@ class Assigner {
  private:
   [[nodiscard]] std::uint32_t addressable(RegClass cls) const {
     if (cls == RegClass::sgpr) return kernel_.target->addressable_sgprs;
-    return cls == RegClass::vgpr ? kernel_.target->addressable_vgprs : agpr_limit;
+    return kernel_.target->addressable_vgprs;  // as many AGPRs, where there are any
   }
 
   [[nodiscard]] std::uint32_t limit(RegClass cls) const {

@@ -174,9 +174,7 @@ std::array<const Operand*, 3> register_sources(const isa::Instruction& inst, uns
   if (pipe != isa::Pipe::valu && pipe != isa::Pipe::trans && pipe != isa::Pipe::dot) return result;
   for (unsigned i = 0; i < inst.src_count && count < 3; ++i)
     if (inst.src[i].is_vgpr()) result[count++] = &inst.src[i];
-  const bool accumulates = inst.op == isa::Opcode::v_fmac_f32 || inst.op == isa::Opcode::v_fmac_f16 ||
-                           inst.op == isa::Opcode::v_dot2acc_f32_f16 ||
-                           inst.op == isa::Opcode::v_dot2acc_f32_bf16;
+  const bool accumulates = ir::accumulates(inst.op);
   if (accumulates && count < 3 && inst.dst[0].is_vgpr()) result[count++] = &inst.dst[0];
   if (inst.src_count < 3 && !accumulates) count = 0;
   return result;

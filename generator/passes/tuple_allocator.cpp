@@ -266,13 +266,11 @@ std::optional<Placement> place_in_order(const AllocationProblem& problem, std::u
   return std::nullopt;
 }
 
-std::vector<Mode> matrix_modes(const BankPlan* plan) {
-  std::vector<Mode> result;
-  if (plan == nullptr || plan->banks == 0) return result;
-  result.push_back({Mode::Banks::fit, 0});
-  if (std::ranges::any_of(plan->matrix_bank, [](std::int8_t bank) { return bank >= 0; }))
-    for (unsigned r = 0; r < (plan->rotatable ? plan->banks : 1); ++r)
-      result.push_back({Mode::Banks::hold, r});
+/// The ways to keep the matrix rule, best first.
+std::vector<Mode> matrix_modes(const BankPlan& plan) {
+  std::vector<Mode> result{{Mode::Banks::fit, 0}};
+  if (std::ranges::any_of(plan.matrix_bank, [](std::int8_t bank) { return bank >= 0; }))
+    for (unsigned r = 0; r < (plan.rotatable ? plan.banks : 1); ++r) result.push_back({Mode::Banks::hold, r});
   return result;
 }
 
@@ -339,18 +337,19 @@ std::optional<Placement> place(const AllocationProblem& problem, std::uint32_t l
   const std::uint32_t peak = peak_pressure(problem);
   if (peak > limit) return std::nullopt;
   const std::vector<Order> all = orders(problem);
+  // Banks only narrow the choice, so what does not fit without them is refused at once.
+  auto plain = place_in_mode(problem, limit, {Mode::Banks::ignore}, all, many_repairs);
+  if (!plain || problem.banks == nullptr) return plain;
   const std::vector<std::uint32_t> rungs = limits(problem, peak, limit);
   const auto repairs = [&](std::uint32_t rung) { return rung == limit ? many_repairs : few_repairs; };
   for (const std::uint32_t rung : rungs)
-    for (const Mode mode : matrix_modes(problem.banks)) {
+    for (const Mode mode : matrix_modes(*problem.banks)) {
       if (auto placed = place_in_mode(problem, rung, mode, all, repairs(rung))) return placed;
-      if (rung != limit) break;  // other rotations only where it matters most
+      if (rung != limit) break;  // the dearer modes only where it matters most
     }
-  if (problem.banks != nullptr)
-    for (const std::uint32_t rung : rungs)
-      if (auto placed = place_in_mode(problem, rung, {Mode::Banks::prefer}, all, repairs(rung)))
-        return placed;
-  return place_in_mode(problem, limit, {Mode::Banks::ignore}, all, many_repairs);
+  for (const std::uint32_t rung : rungs)
+    if (auto placed = place_in_mode(problem, rung, {Mode::Banks::prefer}, all, repairs(rung))) return placed;
+  return plain;
 }
 
 }  // namespace wavejit::passes

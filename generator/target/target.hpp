@@ -34,22 +34,26 @@ struct WaitCounterLimits {
 
 /// Software-visible hazards (hardware.md §5). A flag says that the pattern needs a fix.
 struct Hazards {
-  bool wmma_d_to_ab;        ///< WMMA D read as the next WMMA's A/B: one VALU between
-  bool trans_use;           ///< transcendental result used by VALU too early: va_vdst(0)
-  bool valu_read_sgpr;      ///< gfx12 VALUReadSGPR
-  bool vcmpx_permlane;      ///< v_cmpx then v_permlane16
-  bool gfx9_wait_states;    ///< the s_nop table of gfx940/950
-  bool nop_before_dealloc;  ///< s_nop 0 before s_sendmsg dealloc_vgprs
-  bool user_sgpr_init16;    ///< wave32: user plus system SGPRs initialised must reach 16
+  bool wmma_d_to_ab;               ///< WMMA D read as the next WMMA's A/B: one VALU between
+  bool trans_use;                  ///< transcendental result used by VALU too early: va_vdst(0)
+  bool valu_read_sgpr;             ///< gfx12 VALUReadSGPR
+  bool vcmpx_permlane;             ///< v_cmpx then v_permlane16
+  bool gfx9_wait_states;           ///< the s_nop table of gfx940/950
+  bool nop_before_dealloc;         ///< s_nop 0 before s_sendmsg dealloc_vgprs
+  bool user_sgpr_init16;           ///< wave32: user plus system SGPRs initialised must reach 16
   bool mfma_results_late = false;  ///< MFMA results need a slot more than on gfx942 (gfx950)
 };
 
-/// A matrix instruction of 16x16 or 32x32 shape with f32 accumulators.
+/// What a matrix instruction multiplies. Floats go to f32 accumulators, integers to i32.
+enum class MatrixInput : std::uint8_t { f16_bf16, i8, i4 };
+
+/// A matrix instruction of 16x16 or 32x32 shape with 32-bit accumulators.
 struct MatrixShape {
   std::uint8_t m, n, k;  ///< D is m x n, reduction over k
   std::uint8_t a_dwords, b_dwords, c_dwords;
-  std::uint8_t cycles;     ///< clocks that it holds its SIMD's matrix pipe
-  bool replicated_halves;  ///< lanes 16..31 must copy lanes 0..15 in A and B
+  std::uint8_t cycles;             ///< clocks that it holds its SIMD's matrix pipe
+  bool replicated_halves = false;  ///< lanes 16..31 must copy lanes 0..15 in A and B
+  MatrixInput input = MatrixInput::f16_bf16;
 };
 
 /// Cycle costs that the model starts from (hardware.md §8, §10).
@@ -77,12 +81,12 @@ struct Target {
   std::uint16_t vgprs_per_simd;       ///< registers per lane and SIMD
   std::uint16_t vgpr_alloc_granule;   ///< hardware allocation granule
   std::uint16_t vgpr_encode_granule;  ///< granule in COMPUTE_PGM_RSRC1
-  std::uint16_t addressable_vgprs;
-  std::uint16_t addressable_sgprs;  ///< without VCC
-  std::uint8_t vgpr_banks;          ///< 0 = no published bank rule
-  std::uint8_t vgpr_tuple_align;    ///< alignment of tuples of 64 bits and more
-  std::uint32_t lds_per_wgp;        ///< bytes that share one WGP (or CU on CDNA)
-  std::uint32_t lds_per_workgroup;  ///< most one workgroup may ask for
+  std::uint16_t addressable_vgprs;    ///< that an operand can name: v0 up to this
+  std::uint16_t addressable_sgprs;    ///< without VCC
+  std::uint8_t vgpr_banks;            ///< 0 = no published bank rule
+  std::uint8_t vgpr_tuple_align;      ///< alignment of tuples of 64 bits and more
+  std::uint32_t lds_per_wgp;          ///< bytes that share one WGP (or CU on CDNA)
+  std::uint32_t lds_per_workgroup;    ///< most one workgroup may ask for
   std::uint16_t lds_granule;
   std::uint8_t lds_banks;
   std::uint16_t max_workgroup_size;
@@ -104,11 +108,23 @@ struct Target {
   bool has_dealloc_vgprs;  ///< s_sendmsg MSG_DEALLOC_VGPRS before s_endpgm
   bool has_vopd;
   bool has_agprs;
-  bool workgroup_ids_in_ttmp;  ///< gfx12
+  /// Most VGPRs of one wave. Where AGPRs exist, they are the same file: a0 is the register accum_offset,
+  /// a multiple of accum_offset_granule, and both kinds together are allocated.
+  std::uint16_t allocatable_vgprs = 256;
+  std::uint8_t accum_offset_granule = 0;  ///< 0 = no AGPRs
+  /// Vector loads that write LDS themselves: bit n-1 set = n dwords a lane. The place in LDS is M0 plus
+  /// the immediate offset plus lane times size.
+  std::uint8_t lds_dma_dwords = 0;
+  bool has_split_barrier = false;  ///< s_barrier_signal and s_barrier_wait in place of s_barrier
+  bool workgroup_ids_in_ttmp;      ///< gfx12: x in ttmp9, y and z in the halves of ttmp7
   std::uint8_t max_user_sgprs;
   std::uint16_t elf_flags;  ///< EF_AMDGPU_MACH with features
   MatrixShape wmma16;       ///< the f16/bf16 shape that GEMM families use
+  std::span<const MatrixShape> matrix_shapes = {};
   Timing timing;
+
+  /// Each counter has a wait of its own (s_wait_loadcnt, …) in place of s_waitcnt.
+  [[nodiscard]] constexpr bool has_split_counters() const { return waits.kmcnt != 0; }
 };
 
 /// All tables, in the order of their names.
@@ -117,11 +133,16 @@ std::span<const Target> all();
 /// nullptr when there is no table. Feature suffixes ("gfx942:sramecc+") are cut off first.
 const Target* find(std::string_view name);
 
+/// Registers that a wave of `vgprs` VGPRs and `agprs` AGPRs asks of the file: AGPRs, where there are any,
+/// start at a multiple of accum_offset_granule.
+unsigned unified_vgprs(const Target& target, unsigned vgprs, unsigned agprs);
+
 /// Waves per SIMD that `vgprs` registers per lane allow (before LDS): the granule rounds up,
-/// then floor(file / allocation), capped. gfx1151: 120 -> 12, 128 -> 10 (LLVM's own rule).
+/// then floor(file / allocation), capped. gfx1151: 120 -> 12, 128 -> 10 (LLVM's own rule). With AGPRs,
+/// `vgprs` is what unified_vgprs() says.
 unsigned waves_by_vgprs(const Target& target, unsigned vgprs);
 
-/// Largest VGPR count that still gives `waves` waves per SIMD; 0 if none does.
+/// Largest VGPR count (with AGPRs: of both kinds) that still gives `waves` waves per SIMD; 0 if none does.
 unsigned vgpr_budget(const Target& target, unsigned waves);
 
 /// What limits a workgroup's residency.

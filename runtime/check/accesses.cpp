@@ -13,9 +13,6 @@ using isa::Operand;
 using isa::RegClass;
 using isa::Special;
 
-unsigned source_count(const Instruction& inst) { return std::min<unsigned>(inst.src_count, isa::max_src); }
-unsigned result_count(const Instruction& inst) { return std::min<unsigned>(inst.dst_count, isa::max_dst); }
-
 bool is_null(const Operand& op) { return op.is_physical(RegClass::sgpr, isa::sreg::null); }
 
 bool usable(const Operand& op) { return op.is_reg() && !op.is_virtual && !is_wild(op) && !is_null(op); }
@@ -54,8 +51,8 @@ std::uint8_t source_halves(const Instruction& inst, unsigned i, char cls) {
   if (op.half == Half::low) return low_half;
   if (op.half == Half::high) return high_half;
   const bool alu = inst.pipe() == isa::Pipe::valu || inst.pipe() == isa::Pipe::trans;
-  const bool halves = cls == 'k' && op.is_vgpr() && alu && !inst.mods.sdwa.on &&
-                      !inst.has(isa::flag::vop3p) && op.width == 1;
+  const bool halves =
+      cls == 'k' && op.is_vgpr() && alu && !inst.mods.sdwa.on && !inst.has(isa::flag::vop3p) && op.width == 1;
   if (!halves) return both_halves;
   return (inst.mods.op_sel >> i & 1) != 0 ? high_half : low_half;
 }
@@ -79,7 +76,7 @@ bool wide_buffer_or_flat_store(const Instruction& inst) {
   if (!inst.has(isa::flag::store) || inst.has(isa::flag::atomic) || inst.pipe() != isa::Pipe::vmem)
     return false;
   if (inst.has(isa::flag::buffer)) {
-    const Operand& soffset = inst.src[source_count(inst) > 0 ? source_count(inst) - 1 : 0];
+    const Operand& soffset = inst.src[inst.src_count > 0 ? inst.src_count - 1 : 0];
     return inst.src[0].width >= dwords && !(soffset.is_sgpr() && !is_null(soffset));
   }
   return inst.src[1].width >= dwords;
@@ -118,6 +115,17 @@ role::Bits source_role(const Instruction& inst, unsigned i, char cls) {
   if ((bits & (trait::lane_select | trait::permlane)) != 0 && i > 0 && op.is_sgpr())
     return (bits & trait::writelane) != 0 && i == 0 ? role::data : role::lane;
   return role::data;
+}
+
+/// Packed f32 operations and v_pk_mov take each 32-bit operand from either register of a pair.
+role::Bits picked_register(const Instruction& inst, unsigned i) {
+  const std::string_view name = inst.info().name;
+  const bool moves = name == "v_pk_mov_b32";
+  if (inst.src[i].width != 2 || !(moves || (name.starts_with("v_pk_") && name.ends_with("_f32")))) return 0;
+  const bool low = (inst.mods.op_sel >> i & 1) != 0;
+  const bool high = moves ? low : (inst.mods.op_sel_hi >> i & 1) != 0;
+  if (low != high) return 0;
+  return low ? role::second_only : role::first_only;
 }
 
 /// DPP16 leaves old values in lanes that it does not write.
@@ -180,16 +188,16 @@ void append_reads(const Instruction& inst, const target::Target& target, unsigne
   const isa::Signature sig = isa::signature(inst.op, target);
   const trait::Bits bits = traits(inst.op).bits;
   const unsigned wave_dwords = target.wave_size / 32;
-  for (unsigned i = 0; i < source_count(inst); ++i) {
+  for (unsigned i = 0; i < inst.src_count; ++i) {
     const Operand& op = inst.src[i];
     if (op.kind == Operand::Kind::special) append_special(op, wave_dwords, out);
     if (!usable(op)) continue;
     const char cls = i < sig.src_count ? sig.src[i].cls : 'x';
-    Access a = make_access(op, first_agpr, source_role(inst, i, cls));
+    Access a = make_access(op, first_agpr, source_role(inst, i, cls) | picked_register(inst, i));
     a.halves = source_halves(inst, i, cls);
     out.push_back(a);
   }
-  if (result_count(inst) > 0 && usable(inst.dst[0]) && !inst.dst[0].undef) {
+  if (inst.dst_count > 0 && usable(inst.dst[0]) && !inst.dst[0].undef) {
     const bool accumulates = (bits & trait::accumulates) != 0;
     const bool keeps = inst.has(isa::flag::tied | isa::flag::d16 | isa::flag::d16_hi) ||
                        inst.dst[0].half != Half::whole || dpp_keeps(inst.mods.dpp) ||
@@ -211,7 +219,7 @@ void append_reads(const Instruction& inst, const target::Target& target, unsigne
 void append_writes(const Instruction& inst, const target::Target& target, unsigned first_agpr,
                    std::vector<Access>& out) {
   const unsigned wave_dwords = target.wave_size / 32;
-  for (unsigned i = 0; i < result_count(inst); ++i) {
+  for (unsigned i = 0; i < inst.dst_count; ++i) {
     if (!usable(inst.dst[i])) continue;
     Access a = make_access(inst.dst[i], first_agpr, role::data);
     if (i == 0) a.halves = result_halves(inst, target);

@@ -15,6 +15,8 @@ void check_flow(const Program& program, Reporter& reporter);
 void check_operands(const Program& program, Reporter& reporter);
 /// Loads in flight, LDS operations at barriers.
 void check_waits(const Program& program, Reporter& reporter);
+/// LDS loads against the stores and barriers before them.
+void check_lds_flow(const Program& program, Reporter& reporter);
 /// The target's hazard table.
 void check_hazards(const Program& program, Reporter& reporter);
 /// gfx12: SGPRs that VALU read and that are rewritten.

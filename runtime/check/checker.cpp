@@ -14,6 +14,7 @@ Report check(const lower::DecodedKernel& kernel, const target::Target& target, c
   if (too_large) return std::move(reporter).take();
   check_flow(program, reporter);
   check_waits(program, reporter);
+  check_lds_flow(program, reporter);
   check_hazards(program, reporter);
   check_sgpr_hazards(program, reporter);
   check_definedness(program, reporter);

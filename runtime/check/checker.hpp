@@ -31,6 +31,8 @@ enum class Kind : std::uint8_t {
   write_in_flight,       ///< a register is overwritten while a load may still write it
   lds_store_at_barrier,  ///< LDS stores not waited for at a barrier, LDS loads behind it
   lds_order_at_barrier,  ///< LDS operations not waited for at a barrier, LDS stores behind it
+  lds_without_barrier,   ///< an LDS load that a path reaches from stores without any barrier
+  undefined_lds,         ///< an LDS load that no LDS store precedes on any path
   // Hazards.
   matrix_hazard,      ///< a matrix instruction's registers used too early
   trans_use,          ///< a transcendental result used too early
@@ -38,13 +40,15 @@ enum class Kind : std::uint8_t {
   sgpr_read_hazard,   ///< an SGPR that VALU read, rewritten, read again without s_wait_alu
   cmpx_permlane,      ///< v_cmpx directly before v_permlane*
   dealloc,            ///< s_sendmsg MSG_DEALLOC_VGPRS where it is not allowed
+  dealloc_scratch,    ///< … with scratch stores that may be in flight (LLVM emits this, too)
   use_after_dealloc,  ///< VGPRs or vector memory used after they were given back
   // Registers and memory.
   register_range,      ///< a register beyond what the descriptor allocates or the target has
   lds_range,           ///< an LDS access beyond the workgroup's LDS
   kernarg_range,       ///< a load beyond the kernel arguments
+  kernarg_padding,     ///< … but within the 16 bytes that they end in, as LLVM widens loads
   undefined_register,  ///< a register is read that no path has written
-  unwritten_path,      ///< a register is read that some path has not written
+  partly_written,      ///< … that some path, or only in part another instruction, has written
   buffer_descriptor,   ///< a constant word 3 of a buffer descriptor is wrong for the target
   // Instructions and control flow.
   foreign_instruction,  ///< an instruction or form that the target does not have

@@ -2,9 +2,12 @@
 // Registers that are read before anything wrote them. Two sets per point: written on some path, and
 // written on every path. Each VGPR counts as two halves, so that a 16-bit result defines its half
 // only; a read is fine when one of the halves it reads is written, because code may mask the other
-// away. EXEC is not followed: a write counts for all lanes. What the packet processor fills at entry
-// comes from the descriptor (hardware.md §9.2).
+// away; the unwritten upper half of a 64-bit VALU source is only a warning, because the lower half of the
+// result may be all that is wanted. EXEC is not followed: a write counts for all lanes. What the packet
+// processor fills at entry comes from the descriptor (hardware.md §9.2).
 #include <fmt/format.h>
+
+#include <algorithm>
 
 #include "generator/support/bitset.hpp"
 #include "runtime/check/analyses.hpp"
@@ -31,7 +34,7 @@ class Definedness {
     const auto define = [&](unsigned first, unsigned count) {
       for (unsigned u = first; u < first + count && u < p_.units(); ++u) put(set, u, both_halves);
     };
-    define(0, setup.enabled_sgprs);
+    define(0, std::min<unsigned>(setup.enabled_sgprs, p_.target->addressable_sgprs));
     unsigned next = setup.user_sgprs;
     if (!p_.target->workgroup_ids_in_ttmp) {
       for (const bool enabled : setup.workgroup_id)
@@ -80,17 +83,23 @@ class Definedness {
 
   /// One finding per register and kernel.
   void judge(const State& state, const Access& a, std::uint32_t index) {
-    for (unsigned u = a.first; u < a.end(); ++u) {
+    const unsigned first = (a.roles & role::second_only) != 0 ? a.first + 1U : a.first;
+    const unsigned end = (a.roles & role::first_only) != 0 ? a.first + 1U : a.end();
+    for (unsigned u = first; u < end; ++u) {
       if (any(state.on_every, u, a.halves) || reported_.test(u)) continue;
       reported_.set(u);
       const char* half = a.halves == both_halves ? "" : a.halves == low_half ? " (low half)" : " (high half)";
-      if (!any(state.on_some, u, a.halves)) {
-        reporter_.add(Kind::undefined_register, p_.steps[index].instruction,
-                      fmt::format("{}{} is read, but nothing has written it", unit_name(p_, u), half));
-      } else if (reporter_.enabled(Kind::unwritten_path)) {
-        reporter_.add(Kind::unwritten_path, p_.steps[index].instruction,
+      const Step& s = p_.steps[index];
+      const bool wide_source = s.is(trait::valu) && (a.roles & role::data) != 0 && a.width == 2 &&
+                               u > a.first && any(state.on_every, a.first, both_halves);
+      if (any(state.on_some, u, a.halves)) {
+        if (!reporter_.enabled(Kind::partly_written)) continue;
+        reporter_.add(Kind::partly_written, s.instruction,
                       fmt::format("{}{} is read, but not every path has written it", unit_name(p_, u), half),
                       path_without_write(p_, index, u));
+      } else {
+        reporter_.add(wide_source ? Kind::partly_written : Kind::undefined_register, s.instruction,
+                      fmt::format("{}{} is read, but nothing has written it", unit_name(p_, u), half));
       }
     }
   }
@@ -104,7 +113,7 @@ class Definedness {
 }  // namespace
 
 void check_definedness(const Program& program, Reporter& reporter) {
-  if (!reporter.enabled(Kind::undefined_register) && !reporter.enabled(Kind::unwritten_path)) return;
+  if (!reporter.enabled(Kind::undefined_register) && !reporter.enabled(Kind::partly_written)) return;
   Definedness definedness(program, reporter);
   Solver solver(program, definedness);
   if (!solver.solve()) return reporter.add(Kind::too_complex, "definedness could not be followed to the end");

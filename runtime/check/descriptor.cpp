@@ -122,9 +122,9 @@ class Descriptor {
     if (setup_.user_sgprs < setup_.enabled_sgprs || setup_.user_sgprs > t_.max_user_sgprs)
       field(fmt::format("RSRC2 has {} user SGPRs, but must have {} (what is enabled) to {}",
                         setup_.user_sgprs, setup_.enabled_sgprs, t_.max_user_sgprs));
-    if (setup_.allocated > t_.addressable_vgprs)
+    if (setup_.allocated > t_.allocatable_vgprs)
       field(fmt::format("RSRC1 allocates {} VGPRs, but a wave addresses at most {}", setup_.allocated,
-                        t_.addressable_vgprs));
+                        t_.allocatable_vgprs));
     if (t_.has_agprs && setup_.vgprs > setup_.allocated)
       field(fmt::format("accum_offset is {}, beyond the {} registers allocated", setup_.vgprs,
                         setup_.allocated));
@@ -185,6 +185,8 @@ Setup read_setup(const lower::KernelDescriptor& d, const target::Target& t) {
     s.vgprs = accum_offset;
     s.agprs = s.allocated > accum_offset ? s.allocated - accum_offset : 0;
   }
+  s.vgprs = std::min<unsigned>(s.vgprs, t.addressable_vgprs);
+  s.agprs = std::min<unsigned>(s.agprs, t.addressable_vgprs);
   return s;
 }
 

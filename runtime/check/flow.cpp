@@ -148,9 +148,8 @@ void check_dealloc(const Program& p, Reporter& reporter) {
     const bool led = i > p.blocks[p.block_of[i]].first && p.steps[i - 1].is(trait::nop);
     if (p.target->hazards.nop_before_dealloc && !led)
       reporter.add(Kind::dealloc, s.instruction, "s_nop must come directly before it");
-    if (d.private_segment_fixed_size != 0 || (d.properties & dynamic_stack) != 0)
-      reporter.add(Kind::dealloc, s.instruction,
-                   "the kernel has scratch memory, whose VGPRs may not be given back");
+    if ((d.properties & dynamic_stack) != 0)
+      reporter.add(Kind::dealloc, s.instruction, "a kernel with a dynamic stack may not give its VGPRs back");
   }
   if (!any) return;
   Dealloc dealloc(p, reporter);

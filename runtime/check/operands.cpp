@@ -29,6 +29,9 @@ class Operands {
         case Oddity::What::opcode:
           reporter_.add(Kind::foreign_instruction, o.instruction, "the opcode is none of the vocabulary");
           break;
+        case Oddity::What::operand_count:
+          reporter_.add(Kind::operand_rule, o.instruction, "more operands than an instruction can have");
+          break;
         case Oddity::What::virtual_register:
           reporter_.add(Kind::operand_rule, o.instruction,
                         "a virtual register is left: registers were not assigned");
@@ -52,11 +55,10 @@ class Operands {
   void judge(const Step& s) {
     for (unsigned part = 0; part < s.count; ++part) {
       at_ = s.instruction + part;
-      const isa::Instruction& inst = p_.kernel->instructions[at_].inst;
-      if (inst.op == Opcode::invalid || inst.op >= Opcode::count_) continue;
+      const isa::Instruction& inst = p_.instruction(s, part);
       belongs(inst);
-      for (unsigned i = 0; i < std::min<unsigned>(inst.dst_count, isa::max_dst); ++i) look(inst, inst.dst[i]);
-      for (unsigned i = 0; i < std::min<unsigned>(inst.src_count, isa::max_src); ++i) look(inst, inst.src[i]);
+      for (unsigned i = 0; i < inst.dst_count; ++i) look(inst, inst.dst[i]);
+      for (unsigned i = 0; i < inst.src_count; ++i) look(inst, inst.src[i]);
       if (inst.pipe() == isa::Pipe::matrix) overlap(inst);
     }
     if (s.is(trait::dual)) pair(s);
@@ -75,6 +77,19 @@ class Operands {
     if (inst.op == Opcode::s_delay_alu && !t_.has_delay_alu) foreign("s_delay_alu");
     if (inst.op == Opcode::s_clause && !t_.has_clause) foreign("s_clause");
     if (inst.dual != isa::Dual::none && !t_.has_vopd) foreign("paired VALU instructions");
+    if (inst.mods.lds || inst.has(isa::flag::to_lds)) to_lds(inst, foreign);
+  }
+
+  /// Vector loads to LDS are of some widths only.
+  template <class Foreign>
+  void to_lds(const isa::Instruction& inst, Foreign&& foreign) {
+    const std::string_view name = inst.info().name;
+    unsigned dwords = 1;  // bytes and words are stored as dwords
+    if (name.ends_with("b64")) dwords = 2;
+    if (name.ends_with("b96")) dwords = 3;
+    if (name.ends_with("b128")) dwords = 4;
+    if ((t_.lds_dma_dwords >> (dwords - 1) & 1) == 0)
+      foreign(fmt::format("loads of {} dwords to LDS", dwords));
   }
 
   void look(const isa::Instruction& inst, const Operand& op) {

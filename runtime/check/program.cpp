@@ -15,9 +15,10 @@ using isa::Instruction;
 using isa::Operand;
 using isa::RegClass;
 
-bool known(isa::Opcode op) {
-  return op != isa::Opcode::invalid &&
-         static_cast<std::size_t>(op) < static_cast<std::size_t>(isa::Opcode::count_);
+bool known(isa::Opcode op) { return op > isa::Opcode::invalid && op < isa::Opcode::count_; }
+
+bool countable(const Instruction& inst) {
+  return inst.dst_count <= isa::max_dst && inst.src_count <= isa::max_src;
 }
 
 /// What is left of an instruction that cannot be understood: nothing.
@@ -61,15 +62,13 @@ class Builder {
   static constexpr std::uint32_t whole = 0xFFFFFFFF;
 
   void note(Oddity::What what, std::uint32_t instruction) { p_.oddities.push_back({what, instruction}); }
-  const Instruction& at(std::uint32_t i) const {
-    const Instruction& inst = p_.kernel->instructions[i].inst;
-    return known(inst.op) ? inst : blank();
-  }
+  const Instruction& at(std::uint32_t i) const { return p_.instruction_at(i); }
 
   /// Finds how many registers are named, and what is malformed.
   void survey(std::uint32_t i) {
     const Instruction& raw = p_.kernel->instructions[i].inst;
     if (!known(raw.op)) return note(Oddity::What::opcode, i);
+    if (!countable(raw)) return note(Oddity::What::operand_count, i);
     const auto look = [&](const Operand& op) {
       if (!op.is_reg()) return;
       if (op.is_virtual) return note(Oddity::What::virtual_register, i);
@@ -78,8 +77,8 @@ class Builder {
       if (op.cls == RegClass::vgpr) p_.vgprs = std::max(p_.vgprs, end);
       if (op.cls == RegClass::agpr) p_.agprs = std::max(p_.agprs, end);
     };
-    for (unsigned k = 0; k < std::min<unsigned>(raw.dst_count, isa::max_dst); ++k) look(raw.dst[k]);
-    for (unsigned k = 0; k < std::min<unsigned>(raw.src_count, isa::max_src); ++k) look(raw.src[k]);
+    for (unsigned k = 0; k < raw.dst_count; ++k) look(raw.dst[k]);
+    for (unsigned k = 0; k < raw.src_count; ++k) look(raw.src[k]);
   }
 
   void make_steps() {
@@ -191,6 +190,11 @@ std::string tuple(std::string_view prefix, unsigned first, unsigned width) {
 }
 
 }  // namespace
+
+const Instruction& Program::instruction_at(std::uint32_t index) const {
+  const Instruction& inst = kernel->instructions[index].inst;
+  return known(inst.op) && countable(inst) ? inst : blank();
+}
 
 Program make_program(const lower::DecodedKernel& kernel, const target::Target& target) {
   return Builder(kernel, target).build();

@@ -4,7 +4,7 @@
 //
 // Registers become units of one small index space, so that an analysis holds plain arrays:
 // SGPRs and the other scalar registers keep their numbers (isa::sreg), then come SCC and three units
-// that stand for LDS operations in flight, then the VGPRs and AGPRs that the kernel names.
+// that stand for LDS and scratch operations in flight, then the VGPRs and AGPRs that the kernel names.
 // Malformed input (indexes out of any range, virtual registers, bad labels) is noted here and leaves no
 // trace in the steps, so what follows may index freely.
 #pragma once
@@ -23,6 +23,7 @@ namespace unit {
 inline constexpr std::uint16_t scc = isa::sreg::count;
 inline constexpr std::uint16_t lds_stores = scc + 1;  ///< LDS stores of the wave
 inline constexpr std::uint16_t lds_loads = scc + 2;   ///< LDS loads of the wave
+inline constexpr std::uint16_t scratch = scc + 3;     ///< scratch stores of the wave
 inline constexpr std::uint16_t first_vgpr = scc + 4;
 }  // namespace unit
 inline constexpr std::uint32_t most_registers = 512;  ///< VGPRs, and AGPRs, that any known target names
@@ -33,15 +34,17 @@ using Bits = std::uint16_t;
 inline constexpr Bits data = 1U << 0;  ///< source of the vector or scalar ALU
 inline constexpr Bits matrix_a = 1U << 1;
 inline constexpr Bits matrix_b = 1U << 2;
-inline constexpr Bits matrix_c = 1U << 3;    ///< accumulator, also of a dot product
-inline constexpr Bits memory = 1U << 4;      ///< address or data of LDS and vector memory
-inline constexpr Bits store_data = 1U << 5;  ///< … the data of a vector store
-inline constexpr Bits base = 1U << 6;        ///< scalar part of a memory address: V#, soffset, base pair
-inline constexpr Bits mask = 1U << 7;        ///< lane mask: v_cndmask, carry in
-inline constexpr Bits lane = 1U << 8;        ///< lane select
-inline constexpr Bits keep = 1U << 9;        ///< destination whose old value stays in part: no use of it
-inline constexpr Bits implied = 1U << 10;    ///< not named by the text
-inline constexpr Bits flag = 1U << 11;       ///< vccz, execz as a source
+inline constexpr Bits matrix_c = 1U << 3;      ///< accumulator, also of a dot product
+inline constexpr Bits memory = 1U << 4;        ///< address or data of LDS and vector memory
+inline constexpr Bits store_data = 1U << 5;    ///< … the data of a vector store
+inline constexpr Bits base = 1U << 6;          ///< scalar part of a memory address: V#, soffset, base pair
+inline constexpr Bits mask = 1U << 7;          ///< lane mask: v_cndmask, carry in
+inline constexpr Bits lane = 1U << 8;          ///< lane select
+inline constexpr Bits keep = 1U << 9;          ///< destination whose old value stays in part: no use of it
+inline constexpr Bits implied = 1U << 10;      ///< not named by the text
+inline constexpr Bits flag = 1U << 11;         ///< vccz, execz as a source
+inline constexpr Bits first_only = 1U << 12;   ///< of a pair of registers, op_sel picks the first twice
+inline constexpr Bits second_only = 1U << 13;  ///< … the second twice
 }  // namespace role
 
 /// Halves of each register that are touched; scalar registers are whole.
@@ -79,7 +82,14 @@ struct Block {
 
 /// Something wrong that building the program came upon.
 struct Oddity {
-  enum class What : std::uint8_t { opcode, virtual_register, register_index, branch, size } what;
+  enum class What : std::uint8_t {
+    opcode,
+    operand_count,
+    virtual_register,
+    register_index,
+    branch,
+    size
+  } what;
   std::uint32_t instruction;
 };
 
@@ -102,9 +112,11 @@ struct Program {
   [[nodiscard]] std::span<const Access> writes(const Step& s) const {
     return {accesses.data() + s.writes, accesses.data() + s.end};
   }
+  /// A malformed instruction reads as one that does nothing.
   [[nodiscard]] const isa::Instruction& instruction(const Step& s, unsigned part = 0) const {
-    return kernel->instructions[s.instruction + part].inst;
+    return instruction_at(s.instruction + part);
   }
+  [[nodiscard]] const isa::Instruction& instruction_at(std::uint32_t index) const;
   [[nodiscard]] std::uint64_t address(const Step& s) const {
     return kernel->instructions[s.instruction].address;
   }

@@ -99,6 +99,7 @@ constexpr std::array prefixes{
     NameTrait{"s_cbranch_g_fork", trait::indirect},
     NameTrait{"s_cbranch_join", trait::indirect},
     NameTrait{"flat_", trait::generic},
+    NameTrait{"scratch_", trait::scratch},
 };
 
 /// Passes of an MFMA by its shape (hardware.md §2.4; shapes of several blocks share a row with the

@@ -56,10 +56,8 @@ inline constexpr Bits dual = bit(39);             ///< of the instance: VOPD pai
 inline constexpr Bits dealloc_message = bit(40);  ///< of the instance
 inline constexpr Bits f32_matrix = bit(41);       ///< MFMA of f32 inputs: other wait states
 inline constexpr Bits writes_half = bit(42);      ///< 16-bit result, the other half kept
+inline constexpr Bits scratch = bit(43);          ///< scratch_*
 }  // namespace trait
-
-/// Wait counters as a wait instruction names them; each generation has some of them.
-enum class Counter : std::uint8_t { vector_load, vector_store, lds, scalar };
 
 struct OpTraits {
   trait::Bits bits = 0;

@@ -18,7 +18,15 @@ namespace wavejit::check {
 namespace {
 
 /// What an outstanding load waits behind.
-enum Class : unsigned { vector_class, lds_class, scalar_class, generic_vector, generic_lds, class_count };
+enum Class : unsigned {
+  vector_class,
+  lds_class,
+  scalar_class,
+  generic_vector,
+  generic_lds,
+  scratch_stores,
+  class_count
+};
 
 /// Between blocks: age << 24 | step that issued the load; smaller = weaker guarantee.
 constexpr std::uint32_t settled = 0xFFFFFFFF;
@@ -44,6 +52,7 @@ class Waits {
 
   Waits(const Program& program, Reporter& reporter) : p_(program), reporter_(reporter) {
     units_ = program.units();
+    for (const Step& s : program.steps) has_dealloc_ = has_dealloc_ || s.is(trait::dealloc_message);
     std::array<bool, class_count> used{};
     for (const Step& s : program.steps)
       for (unsigned c = 0; c < class_count; ++c) used[c] = used[c] || issues(s, static_cast<Class>(c));
@@ -101,6 +110,7 @@ class Waits {
     if (reporting_) {
       judge_accesses(s, index);
       if (s.is(trait::barrier)) judge_barrier(s, index);
+      if (s.is(trait::dealloc_message)) judge_dealloc(s, index);
     }
     issue(s, index);
   }
@@ -120,6 +130,8 @@ class Waits {
       case generic_vector:
       case generic_lds:
         return s.is(trait::generic) && returns(s);
+      case scratch_stores:
+        return has_dealloc_ && s.is(trait::scratch) && s.is(trait::store);
       default:
         return false;
     }
@@ -142,6 +154,7 @@ class Waits {
     limit(lds_class, w.lds);
     limit(generic_lds, w.lds);
     limit(scalar_class, w.scalar);
+    limit(scratch_stores, p_.target->waits.vscnt != 0 ? w.vector_store : w.vector_load);
   }
 
   void issue(const Step& s, std::uint32_t index) {
@@ -150,6 +163,7 @@ class Waits {
       Lane& lane = lanes_[c];
       ++lane.clock;
       for (const Access& a : p_.writes(s)) mark(lane, a.first, a.width, index);
+      if (c == scratch_stores) mark(lane, unit::scratch, 1, index);
       if (c != lds_class) continue;
       if (s.is(trait::store)) mark(lane, unit::lds_stores, 1, index);
       if (s.is(trait::load)) mark(lane, unit::lds_loads, 1, index);
@@ -301,8 +315,21 @@ class Waits {
       report(Kind::lds_order_at_barrier, unit::lds_loads, "load", "store to LDS");
   }
 
+  /// Scratch memory goes with the VGPRs: its stores must be done. They may retire behind other stores.
+  void judge_dealloc(const Step& s, std::uint32_t index) {
+    const Lane& lane = lanes_[scratch_stores];
+    if (lane.issued.empty() || !lane.pending(unit::scratch)) return;
+    const std::uint32_t origin = lane.origin[unit::scratch];
+    reporter_.add(
+        Kind::dealloc_scratch, s.instruction,
+        fmt::format("the scratch store at {} may be in flight: a wait for {}(0) must come before",
+                    place(p_, p_.steps[origin]), p_.target->waits.kmcnt != 0 ? "storecnt" : "vscnt"),
+        path_between(p_, origin, index));
+  }
+
   const Program& p_;
   Reporter& reporter_;
+  bool has_dealloc_ = false;  ///< only then do scratch stores matter
   std::size_t units_ = 0;
   std::vector<Class> classes_;  ///< those that the kernel uses
   std::array<Lane, class_count> lanes_;

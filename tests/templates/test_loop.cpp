@@ -63,12 +63,15 @@ TEST_CASE("a larger tile brings other VALU per matrix instruction to 2 at 8 wave
   CHECK(harness::passes(r));
 }
 
-TEST_CASE("the hot loop's LDS accesses are free of bank conflicts on the simulator", "[w4a16]") {
+TEST_CASE("LDS accesses meet no bank twice, in tiles of every K step", "[w4a16]") {
   harness::Request r;
-  r.problem = gate_up();
-  r.problem.n = 64;
-  r.m = 128;
-  r.config = harness::tile(128, 64, 32, 8);
+  r.problem.n = 130;
+  r.problem.k = 512;
+  r.problem.group = 128;
+  r.m = 200;
+  r.config =
+      GENERATE(harness::tile(128, 64, 32, 8), harness::tile(192, 64, 32, 8), harness::tile(64, 64, 16, 4),
+               harness::tile(64, 64, 64, 4), harness::tile(32, 64, 128, 4), harness::tile(48, 48, 32, 1));
   const harness::Outcome outcome = harness::passes(r);
   CHECK(outcome);
   REQUIRE(outcome.report);

@@ -130,6 +130,12 @@ TEST_CASE("the IR can be dumped after one pass or all", "[cli]") {
   const std::string text = read_text(folder.file("dump.ir"));
   CHECK(text.find("after assign_registers") < text.find("after insert_waits"));
   CHECK(text.find("after insert_waits") != std::string::npos);
+  REQUIRE(folder.shell("mkdir dumps").code == 0);
+  CHECK(folder.wavejit(small + "--dump-after=all --dump-to dumps").code == 0);
+  // One file per pass, numbered in the order of the passes.
+  const Ran list = folder.shell("ls dumps");
+  CHECK(list.out.find("00-") == 0);
+  CHECK(list.out.find("assign_registers.ir") < list.out.find("insert_waits.ir"));
 }
 
 TEST_CASE("without a file name the assembly goes to stdout", "[cli]") {

@@ -43,6 +43,8 @@ TEST_CASE("emitted files run in the generated kernel's place", "[cli]") {
   REQUIRE(folder.wavejit("emit " + small + "-o F.s --object F.hsaco").code == 0);
   CHECK(folder.wavejit("run F.s " + small + "--whole").code == 0);
   CHECK(folder.wavejit("run F.hsaco " + small + "--whole").code == 0);
+  REQUIRE(folder.wavejit("emit " + small + "--without banks --without dequant -o G.s").code == 0);
+  CHECK(folder.wavejit("run " + small + "--whole --without dequant --without banks G.s").code == 0);
 }
 
 TEST_CASE("an edited file runs: a harmless edit is right, a harmful one is wrong", "[cli]") {

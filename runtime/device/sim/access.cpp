@@ -8,8 +8,8 @@
 #include <cstring>
 #include <string_view>
 
+#include "runtime/device/sim/atomics.hpp"
 #include "runtime/device/sim/global_order.hpp"
-#include "runtime/device/sim/numerics.hpp"
 
 namespace wavejit::sim {
 namespace {
@@ -192,44 +192,39 @@ void store_global(Wave& w, const Inst& inst, const GlobalAccess& access, unsigne
   add_pending(w, own_counter ? w.vs : w.vm, {.type = Pending::Type::vector_store, .inst = inst.index});
 }
 
-void atomic_add(Wave& w, const Inst& inst, const GlobalAccess& access, unsigned data_reg, bool add_float, bool returns,
-                unsigned dst) {
+void atomic_global(Wave& w, const Inst& inst, const GlobalAccess& access, unsigned data_reg) {
+  const AtomicOp op = atomic_op(inst.op).value_or(AtomicOp::add);
   w.worker->bytes[inst.index] += static_cast<std::uint64_t>(std::popcount(access.lanes)) * access.bytes;
-  Undefined undefined;
+  std::array<std::uint32_t, detail::max_lanes> before{};
   each_set(access.lanes, [&](unsigned l) {
     Allocation* a = check_global(w, inst, l, access.address[l], 4, true);
     if (a == nullptr) return;
     const std::uint64_t offset = access.address[l] - a->base;
-    const std::uint32_t defined = a->defined_bits(offset, 4);
-    if (defined != 0xF) {
+    if (a->defined_bits(offset, 4) != 0xF) {
       report(w, inst, FaultKind::undefined_value, std::uint64_t{1} << l, access.address[l],
-             [] { return std::string("an atomic adds to memory that nothing has written"); });
+             [] { return std::string("an atomic works on memory that nothing has written"); });
     }
     if ((offset & 3) != 0) return;  // misaligned: reported, and not possible atomically
-    auto& cell = *reinterpret_cast<std::uint32_t*>(a->data + offset);
-    const std::atomic_ref<std::uint32_t> shared(cell);
+    const std::atomic_ref<std::uint32_t> shared(*reinterpret_cast<std::uint32_t*>(a->data + offset));
     const std::uint32_t operand = w.row(data_reg)[l];
-    std::uint32_t old = shared.load();
-    std::uint32_t next = 0;
-    do {
-      next = add_float ? bits_of(as_f32(old) + as_f32(operand)) : old + operand;
-    } while (!shared.compare_exchange_weak(old, next));
+    const std::uint32_t compare = op == AtomicOp::compare_swap ? w.row(data_reg + 1)[l] : 0;
+    before[l] = shared.load();
+    while (!shared.compare_exchange_weak(before[l], atomic_result(op, before[l], operand, compare))) {
+    }
     a->written.store(true, std::memory_order_relaxed);
     note_atomic(*a, offset);
     a->define(offset, 4);
-    if (returns) w.row(dst)[l] = old;
   });
-  if (returns) {
-    if (w.partial.test(dst)) set_undefined(w, dst, access.lanes, 0, 0, detail::both_halves);
-    add_pending(w, w.vm,
-                {.type = Pending::Type::vector_load,
-                 .reg = static_cast<std::uint16_t>(dst),
-                 .count = 1,
-                 .inst = inst.index});
-  } else {
+  if (!inst.has_dst) {
     const bool own_counter = w.code->target->waits.vscnt != 0;
     add_pending(w, own_counter ? w.vs : w.vm, {.type = Pending::Type::vector_store, .inst = inst.index});
+    return;
   }
+  const std::uint64_t written = access.lanes | access.zero_lanes;
+  each_set(written, [&](unsigned l) { w.row(inst.dst)[l] = before[l]; });
+  if (w.partial.test(inst.dst)) set_undefined(w, inst.dst, written, 0, 0, detail::both_halves);
+  add_pending(w, w.vm,
+              {.type = Pending::Type::vector_load, .reg = inst.dst, .count = 1, .inst = inst.index});
 }
 
 MemoryShape memory_shape(isa::Opcode op) {

@@ -38,10 +38,9 @@ void load_global(Wave& w, const detail::Inst& inst, const GlobalAccess& access, 
 /// Stores from VGPR `reg`; `high` takes the upper 16 bits of a sub-dword store.
 void store_global(Wave& w, const detail::Inst& inst, const GlobalAccess& access, unsigned reg, bool high);
 
-/// 4-byte read-modify-write per lane, in lane order. `add_float`: f32 add; else u32 add. Old values go to
-/// `dst` when `returns`.
-void atomic_add(Wave& w, const detail::Inst& inst, const GlobalAccess& access, unsigned data_reg, bool add_float,
-                bool returns, unsigned dst);
+/// 4-byte read-modify-write per lane, in lane order, with data from VGPR `data_reg` (and the value to
+/// compare with from the next one). The old values go to the instruction's destination if it has one.
+void atomic_global(Wave& w, const detail::Inst& inst, const GlobalAccess& access, unsigned data_reg);
 
 /// Finds the allocation of [address, address + bytes), reporting out_of_bounds, misaligned and
 /// read-only stores for `lane`. nullptr = the lane does not access.

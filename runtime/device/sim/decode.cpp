@@ -92,6 +92,8 @@ class Decoder {
       if (!fits(in.src[n], sig.src[n])) return false;
     if (in.pipe() != isa::Pipe::matrix) return true;
     const unsigned ab = detail::matrix_operand_dwords(in.op);
+    const unsigned cd = 8 * 32 / code_.lanes;
+    if (in.dst[0].width != cd || (in.src[2].is_reg() && in.src[2].width != cd)) return false;
     return in.src[0].is_vgpr() && in.src[1].is_vgpr() && in.src[0].width == ab && in.src[1].width == ab;
   }
 
@@ -233,9 +235,9 @@ class Decoder {
         write_vector(out, static_cast<unsigned>(reg), o.width, detail::destination_halves(in));
       }
     }
-    if (in.op == isa::Opcode::v_swap_b32) {  // its source is a destination as well
-      write_vector(out, out.src[0].reg, 1, detail::both_halves);
-    }
+    // The source of a swap is a destination as well.
+    if (in.op == isa::Opcode::v_swap_b32) write_vector(out, out.src[0].reg, 1, detail::both_halves);
+    if (in.op == isa::Opcode::v_swap_b16) write_vector(out, out.src[0].reg, 1, detail::source_halves(in, 0));
     out.writes_count = static_cast<std::uint16_t>(code_.touches.size() - out.writes_begin);
     return {};
   }

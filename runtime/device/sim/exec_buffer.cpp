@@ -52,7 +52,7 @@ std::string malformed(const Descriptor& d, const target::Target& target) {
 
 /// Whether [offset, offset + bytes) is in bounds; `offset` may exceed 32 bits.
 bool in_bounds(const Descriptor& d, const target::Target& target, std::uint64_t offset, unsigned bytes) {
-  if (target.generation == Generation::gfx9) return offset < d.records;
+  if (target.straddle == target::StraddleRule::per_dword) return offset < d.records;
   switch (d.word3 >> 28 & 3) {
     case 0:  // structured: index 0 of num_records, offset within the stride
       return d.records != 0 && offset + bytes <= d.stride;
@@ -156,10 +156,9 @@ void store(Wave& w, const Inst& inst) {
   store_global(w, inst, b.access, inst.src[0].reg, shape.halves == detail::high_half);
 }
 
-template <bool Float>
 void atomic(Wave& w, const Inst& inst) {
   const BufferAccess b(w, inst, inst.src[1], inst.src[2], inst.src[3], 4);
-  atomic_add(w, inst, b.access, inst.src[0].reg, Float, inst.has_dst, inst.dst);
+  atomic_global(w, inst, b.access, inst.src[0].reg);
 }
 
 }  // namespace
@@ -167,16 +166,19 @@ void atomic(Wave& w, const Inst& inst) {
 void add_buffer(Handlers& h) {
   for (const Opcode op : {Opcode::buffer_load_u8, Opcode::buffer_load_i8, Opcode::buffer_load_u16, Opcode::buffer_load_i16,
                           Opcode::buffer_load_b32, Opcode::buffer_load_b64, Opcode::buffer_load_b96,
-                          Opcode::buffer_load_b128, Opcode::buffer_load_d16_b16, Opcode::buffer_load_d16_hi_b16}) {
+                          Opcode::buffer_load_b128, Opcode::buffer_load_d16_b16, Opcode::buffer_load_d16_hi_b16,
+                          Opcode::buffer_load_d16_u8, Opcode::buffer_load_d16_i8, Opcode::buffer_load_d16_hi_u8,
+                          Opcode::buffer_load_d16_hi_i8}) {
     h.set(op, load);
   }
   for (const Opcode op : {Opcode::buffer_store_b8, Opcode::buffer_store_b16, Opcode::buffer_store_d16_hi_b16,
+                          Opcode::buffer_store_d16_hi_b8,
                           Opcode::buffer_store_b32, Opcode::buffer_store_b64, Opcode::buffer_store_b96,
                           Opcode::buffer_store_b128}) {
     h.set(op, store);
   }
-  h.set(Opcode::buffer_atomic_add_u32, atomic<false>);
-  h.set(Opcode::buffer_atomic_add_f32, atomic<true>);
+  h.set(Opcode::buffer_atomic_add_u32, atomic);
+  h.set(Opcode::buffer_atomic_add_f32, atomic);
 }
 
 }  // namespace wavejit::sim

@@ -128,7 +128,8 @@ void add_control(Handlers& h) {
   h.set(Opcode::s_waitcnt_vscnt, waitcnt_vscnt);
   h.set(Opcode::s_waitcnt_depctr, waitcnt_depctr);
   for (const Opcode op : {Opcode::s_delay_alu, Opcode::s_clause, Opcode::s_nop, Opcode::s_setprio, Opcode::s_sleep,
-                          Opcode::s_set_inst_prefetch_distance, Opcode::buffer_gl0_inv, Opcode::buffer_gl1_inv}) {
+                          Opcode::s_set_inst_prefetch_distance, Opcode::buffer_gl0_inv, Opcode::buffer_gl1_inv,
+                          Opcode::s_icache_inv, Opcode::s_dcache_inv}) {
     h.set(op, hint);
   }
   h.set(Opcode::s_setreg_b32, setreg);

@@ -2,6 +2,7 @@
 // Global memory by 64-bit address, and scratch (private memory of each lane).
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
 
@@ -49,10 +50,29 @@ void store(Wave& w, const Inst& inst) {
                shape.halves == detail::high_half);
 }
 
-template <bool Float>
 void atomic(Wave& w, const Inst& inst) {
-  atomic_add(w, inst, global_access(w, inst, inst.src[0], inst.src[2], 4), inst.src[1].reg, Float, inst.has_dst,
-             inst.dst);
+  atomic_global(w, inst, global_access(w, inst, inst.src[0], inst.src[2], 4), inst.src[1].reg);
+}
+
+/// Flat: a 64-bit address, no base. Only global addresses exist here: the apertures of LDS and scratch
+/// are not simulated, so their addresses fault. Counts in lgkmcnt as well as vmcnt.
+constexpr Source no_base{.kind = Source::Kind::sgpr, .reg = isa::sreg::null};
+
+void flat_load(Wave& w, const Inst& inst) {
+  const MemoryShape shape = memory_shape(inst.op);
+  load_global(w, inst, global_access(w, inst, inst.src[0], no_base, shape.bytes),
+              {.reg = inst.dst, .sign_extend = shape.sign_extend, .halves = shape.halves});
+  add_pending(w, w.lgkm,
+              {.type = Pending::Type::message,
+               .reg = inst.dst,
+               .count = static_cast<std::uint16_t>(std::max(1U, shape.bytes / 4)),
+               .inst = inst.index});
+}
+
+void flat_store(Wave& w, const Inst& inst) {
+  const MemoryShape shape = memory_shape(inst.op);
+  store_global(w, inst, global_access(w, inst, inst.src[0], no_base, shape.bytes), inst.src[1].reg, false);
+  add_pending(w, w.lgkm, {.type = Pending::Type::message, .inst = inst.index});
 }
 
 // ---- scratch: byte `address` of lane l is scratch[l * private_bytes + address]
@@ -146,16 +166,32 @@ void scratch_store(Wave& w, const Inst& inst) {
 void add_global(Handlers& h) {
   for (const Opcode op : {Opcode::global_load_u8, Opcode::global_load_i8, Opcode::global_load_u16, Opcode::global_load_i16,
                           Opcode::global_load_b32, Opcode::global_load_b64, Opcode::global_load_b96,
-                          Opcode::global_load_b128, Opcode::global_load_d16_b16, Opcode::global_load_d16_hi_b16}) {
+                          Opcode::global_load_b128, Opcode::global_load_d16_b16, Opcode::global_load_d16_hi_b16,
+                          Opcode::global_load_d16_u8, Opcode::global_load_d16_i8, Opcode::global_load_d16_hi_u8,
+                          Opcode::global_load_d16_hi_i8}) {
     h.set(op, load);
   }
   for (const Opcode op : {Opcode::global_store_b8, Opcode::global_store_b16, Opcode::global_store_d16_hi_b16,
+                          Opcode::global_store_d16_hi_b8,
                           Opcode::global_store_b32, Opcode::global_store_b64, Opcode::global_store_b96,
                           Opcode::global_store_b128}) {
     h.set(op, store);
   }
-  h.set(Opcode::global_atomic_add_u32, atomic<false>);
-  h.set(Opcode::global_atomic_add_f32, atomic<true>);
+  for (const Opcode op : {Opcode::global_atomic_add_u32, Opcode::global_atomic_sub_u32, Opcode::global_atomic_swap_b32,
+                          Opcode::global_atomic_cmpswap_b32, Opcode::global_atomic_min_i32,
+                          Opcode::global_atomic_max_i32, Opcode::global_atomic_min_u32, Opcode::global_atomic_max_u32,
+                          Opcode::global_atomic_and_b32, Opcode::global_atomic_or_b32, Opcode::global_atomic_xor_b32,
+                          Opcode::global_atomic_add_f32}) {
+    h.set(op, atomic);
+  }
+  for (const Opcode op : {Opcode::flat_load_u8, Opcode::flat_load_i8, Opcode::flat_load_u16, Opcode::flat_load_i16,
+                          Opcode::flat_load_b32, Opcode::flat_load_b64, Opcode::flat_load_b96, Opcode::flat_load_b128}) {
+    h.set(op, flat_load);
+  }
+  for (const Opcode op : {Opcode::flat_store_b8, Opcode::flat_store_b16, Opcode::flat_store_b32, Opcode::flat_store_b64,
+                          Opcode::flat_store_b96, Opcode::flat_store_b128}) {
+    h.set(op, flat_store);
+  }
   for (const Opcode op : {Opcode::scratch_load_b32, Opcode::scratch_load_b64, Opcode::scratch_load_b96, Opcode::scratch_load_b128}) {
     h.set(op, scratch_load);
   }

@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "runtime/device/sim/access.hpp"
+#include "runtime/device/sim/atomics.hpp"
 #include "runtime/device/sim/bank_conflicts.hpp"
 #include "runtime/device/sim/handlers.hpp"
 #include "runtime/device/sim/wave.hpp"
@@ -224,6 +225,34 @@ void store2(Wave& w, const Inst& inst) {
   add_lds_pending(w, inst, a, &b, true, 0, 0);
 }
 
+/// Lane by lane, in lane order; old values go to the destination if there is one.
+void atomic(Wave& w, const Inst& inst) {
+  const AtomicOp op = atomic_op(inst.op).value_or(AtomicOp::add);
+  const LdsAccess a = resolve(w, inst, static_cast<std::uint32_t>(inst.mods.offset), 4);
+  count_conflicts(w, inst, a);
+  Lds& lds = w.group->lds;
+  std::array<std::uint32_t, detail::max_lanes> before{};
+  each_set(a.lanes, [&](unsigned l) {
+    const std::uint32_t at = a.address[l];
+    if (lds.defined_bits(at, 4) != 0xF) {
+      report(w, inst, FaultKind::undefined_value, std::uint64_t{1} << l, at,
+             [] { return std::string("an atomic works on LDS bytes that nothing has written"); });
+    }
+    if (w.worker->on(FaultKind::lds_race)) {
+      const Lds::Result r = lds.on_atomic(w.id, w.group->epoch, at);
+      if (r.clash != Lds::Clash::none) report_clash(w, inst, l, at, true, r);
+    }
+    std::memcpy(&before[l], lds.data() + at, 4);
+    const std::uint32_t next = atomic_result(op, before[l], w.row(inst.src[1].reg)[l], 0);
+    std::memcpy(lds.data() + at, &next, 4);
+    lds.define(at, 4);
+  });
+  if (!inst.has_dst) return add_lds_pending(w, inst, a, nullptr, true, 0, 0);
+  each_set(w.exec(), [&](unsigned l) { w.row(inst.dst)[l] = before[l]; });
+  if (w.partial.test(inst.dst)) set_undefined(w, inst.dst, w.exec(), 0, 0, detail::both_halves);
+  add_lds_pending(w, inst, a, nullptr, true, inst.dst, 1);
+}
+
 // ---- permutes: they use the LDS crossbar, not its memory, and count in lgkmcnt
 
 void finish_permute(Wave& w, const Inst& inst, const std::array<std::uint32_t, detail::max_lanes>& out) {
@@ -278,7 +307,8 @@ void add_lds(Handlers& h) {
   for (const Opcode op :
        {Opcode::ds_load_b32, Opcode::ds_load_b64, Opcode::ds_load_b96, Opcode::ds_load_b128, Opcode::ds_load_u8,
         Opcode::ds_load_i8, Opcode::ds_load_u16, Opcode::ds_load_i16, Opcode::ds_load_u16_d16,
-        Opcode::ds_load_u16_d16_hi}) {
+        Opcode::ds_load_u16_d16_hi, Opcode::ds_load_u8_d16, Opcode::ds_load_i8_d16, Opcode::ds_load_u8_d16_hi,
+        Opcode::ds_load_i8_d16_hi}) {
     h.set(op, load);
   }
   for (const Opcode op :
@@ -294,6 +324,13 @@ void add_lds(Handlers& h) {
   h.set(Opcode::ds_store_2addr_b64, store2<8, 1>);
   h.set(Opcode::ds_store_2addr_stride64_b32, store2<4, 64>);
   h.set(Opcode::ds_store_2addr_stride64_b64, store2<8, 64>);
+  for (const Opcode op : {Opcode::ds_add_u32, Opcode::ds_sub_u32, Opcode::ds_min_i32, Opcode::ds_max_i32, Opcode::ds_min_u32,
+                          Opcode::ds_max_u32, Opcode::ds_and_b32, Opcode::ds_or_b32, Opcode::ds_xor_b32,
+                          Opcode::ds_add_f32, Opcode::ds_add_rtn_u32, Opcode::ds_sub_rtn_u32, Opcode::ds_min_rtn_i32,
+                          Opcode::ds_max_rtn_i32, Opcode::ds_min_rtn_u32, Opcode::ds_max_rtn_u32,
+                          Opcode::ds_add_rtn_f32}) {
+    h.set(op, atomic);
+  }
   h.set(Opcode::ds_bpermute_b32, bpermute);
   h.set(Opcode::ds_permute_b32, permute);
   h.set(Opcode::ds_swizzle_b32, swizzle);

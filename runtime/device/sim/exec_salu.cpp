@@ -143,6 +143,12 @@ void bitset(Wave& w, const Inst& i) {
   w.set_scalar(i.dst, i.op == Opcode::s_bitset1_b32 ? old | bit : old & ~bit);
 }
 
+void bitset64(Wave& w, const Inst& i) {
+  const u64 bit = u64{1} << (w.scalar(i.src[0]) & 63);
+  const u64 old = w.scalar(i.dst) | u64{w.scalar(i.dst + 1U)} << 32;
+  set64(w, i.dst, i.op == Opcode::s_bitset1_b64 ? old | bit : old & ~bit);
+}
+
 /// s_addk, s_mulk: the immediate is sign-extended.
 void addk(Wave& w, const Inst& i) {
   const i64 wide = i64{s(w.scalar(i.dst))} + s(w.scalar(i.src[0]));
@@ -183,6 +189,11 @@ void add_moves_and_bits(Handlers& h) {
     const u64 a = w.scalar64(i.src[0]);
     w.set_scalar(i.dst, a == 0 ? ~0U : static_cast<u32>(std::countl_zero(a)));
   });
+  h.set(Opcode::s_cls_i32, plain32<[](u32 a) {
+          const u32 differing = a ^ u(s(a) >> 31);
+          return differing == 0 ? ~0U : static_cast<u32>(std::countl_zero(differing));
+        }>);
+  h.set(Opcode::s_bcnt0_i32_b32, logic32<[](u32 a) { return static_cast<u32>(std::popcount(~a)); }>);
   h.set(Opcode::s_sext_i32_i8, plain32<[](u32 a) { return u(static_cast<std::int8_t>(a)); }>);
   h.set(Opcode::s_sext_i32_i16, plain32<[](u32 a) { return u(static_cast<std::int16_t>(a)); }>);
   h.set(Opcode::s_abs_i32, logic32<[](u32 a) { return s(a) < 0 ? 0 - a : a; }>);
@@ -199,6 +210,9 @@ void add_moves_and_bits(Handlers& h) {
   h.set(Opcode::s_xor_b64, logic64<[](u64 a, u64 b) { return a ^ b; }>);
   h.set(Opcode::s_and_not1_b64, logic64<[](u64 a, u64 b) { return a & ~b; }>);
   h.set(Opcode::s_or_not1_b64, logic64<[](u64 a, u64 b) { return a | ~b; }>);
+  h.set(Opcode::s_nand_b64, logic64<[](u64 a, u64 b) { return ~(a & b); }>);
+  h.set(Opcode::s_nor_b64, logic64<[](u64 a, u64 b) { return ~(a | b); }>);
+  h.set(Opcode::s_xnor_b64, logic64<[](u64 a, u64 b) { return ~(a ^ b); }>);
   h.set(Opcode::s_lshl_b32, logic32<[](u32 a, u32 b) { return a << (b & 31); }>);
   h.set(Opcode::s_lshr_b32, logic32<[](u32 a, u32 b) { return (a >> (b & 31)); }>);
   h.set(Opcode::s_ashr_i32, logic32<[](u32 a, u32 b) { return (u(s(a) >> (b & 31))); }>);
@@ -212,9 +226,24 @@ void add_moves_and_bits(Handlers& h) {
     set64(w, i.dst, r);
     w.set_scc(r != 0);
   });
+  h.set(Opcode::s_bfe_i64, [](Wave& w, const Inst& i) {
+    const u32 control = w.scalar(i.src[1]);
+    const u32 width = control >> 16 & 0x7F;
+    u64 r = field64(w.scalar64(i.src[0]), control);
+    if (width > 0 && width < 64 && (r >> (width - 1) & 1) != 0) r |= ~u64{0} << width;
+    set64(w, i.dst, r);
+    w.set_scc(r != 0);
+  });
+  h.set(Opcode::s_bfm_b64, [](Wave& w, const Inst& i) {
+    const u64 ones = (u64{1} << (w.scalar(i.src[0]) & 63)) - 1;
+    set64(w, i.dst, ones << (w.scalar(i.src[1]) & 63));
+  });
   h.set(Opcode::s_bfm_b32, plain32<[](u32 a, u32 b) { return ((1U << (a & 31)) - 1) << (b & 31); }>);
   h.set(Opcode::s_bitset0_b32, bitset);
   h.set(Opcode::s_bitset1_b32, bitset);
+  h.set(Opcode::s_bitset0_b64, bitset64);
+  h.set(Opcode::s_bitset1_b64, bitset64);
+  h.set(Opcode::s_pack_hl_b32_b16, plain32<[](u32 a, u32 b) { return (a >> 16 | b << 16); }>);
   h.set(Opcode::s_pack_ll_b32_b16, plain32<[](u32 a, u32 b) { return (a & 0xFFFF) | b << 16; }>);
   h.set(Opcode::s_pack_lh_b32_b16, plain32<[](u32 a, u32 b) { return (a & 0xFFFF) | (b & 0xFFFF0000); }>);
   h.set(Opcode::s_pack_hh_b32_b16, plain32<[](u32 a, u32 b) { return (a >> 16 | (b & 0xFFFF0000)); }>);
@@ -242,6 +271,8 @@ void add_arithmetic(Handlers& h) {
   h.set(Opcode::s_addk_i32, addk);
   h.set(Opcode::s_mulk_i32, mulk);
   h.set(Opcode::s_mul_i32, plain32<[](u32 a, u32 b) { return a * b; }>);
+  h.set(Opcode::s_mul_u64,
+        [](Wave& w, const Inst& i) { set64(w, i.dst, w.scalar64(i.src[0]) * w.scalar64(i.src[1])); });
   h.set(Opcode::s_mul_hi_u32, plain32<[](u32 a, u32 b) { return (static_cast<u32>(u64{a} * b >> 32)); }>);
   h.set(Opcode::s_mul_hi_i32, plain32<[](u32 a, u32 b) { return (u(i64{s(a)} * s(b) >> 32)); }>);
   // SCC = the first source was taken.
@@ -260,6 +291,12 @@ void add_exec(Handlers& h) {
   constexpr auto f_and = [](u64 a, u64 exec) { return a & exec; };
   constexpr auto f_or = [](u64 a, u64 exec) { return a | exec; };
   constexpr auto f_and_not1 = [](u64 a, u64 exec) { return a & ~exec; };
+  constexpr auto f_xor = [](u64 a, u64 exec) { return a ^ exec; };
+  constexpr auto f_or_not1 = [](u64 a, u64 exec) { return a | ~exec; };
+  h.set(Opcode::s_xor_saveexec_b32, saveexec<false, f_xor>);
+  h.set(Opcode::s_xor_saveexec_b64, saveexec<true, f_xor>);
+  h.set(Opcode::s_or_not1_saveexec_b32, saveexec<false, f_or_not1>);
+  h.set(Opcode::s_or_not1_saveexec_b64, saveexec<true, f_or_not1>);
   h.set(Opcode::s_and_saveexec_b32, saveexec<false, f_and>);
   h.set(Opcode::s_and_saveexec_b64, saveexec<true, f_and>);
   h.set(Opcode::s_or_saveexec_b32, saveexec<false, f_or>);

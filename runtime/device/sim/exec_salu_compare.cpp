@@ -41,6 +41,33 @@ void float2(Wave& w, const Inst& i) {
   w.set_scalar(i.dst, flush_out(w, bits_of(F(a, b))));
 }
 
+template <auto F>
+void compare_f32(Wave& w, const Inst& i) {
+  w.set_scc(F(as_f32(flush_in(w, w.scalar(i.src[0]))), as_f32(flush_in(w, w.scalar(i.src[1])))));
+}
+constexpr auto less_or_greater = [](float a, float b) { return (a < b) || (a > b); };
+constexpr auto ordered = [](float a, float b) { return a == a && b == b; };
+template <auto F>
+constexpr auto negated = [](float a, float b) { return !F(a, b); };
+
+/// s_fmaak: a * b + constant; s_fmamk: a * constant + b. Sources stand in the order of the sum.
+void fma3(Wave& w, const Inst& i) {
+  float x[3];
+  for (unsigned n = 0; n < 3; ++n) x[n] = as_f32(flush_in(w, w.scalar(i.src[n])));
+  w.set_scalar(i.dst, flush_out(w, bits_of(std::fma(x[0], x[1], x[2]))));
+}
+
+template <unsigned Shift>
+void from_f16(Wave& w, const Inst& i) {
+  const u32 half = w.scalar(i.src[0]) >> Shift & 0xFFFF;
+  w.set_scalar(i.dst, f16_to_f32(w.mode.flush_in16 ? flush_f16(half) : half));
+}
+
+void to_f16(Wave& w, const Inst& i) {
+  const u32 half = f32_to_f16(flush_in(w, w.scalar(i.src[0])), static_cast<Round>(w.mode.round16));
+  w.set_scalar(i.dst, w.mode.flush_out16 ? flush_f16(half) : half);
+}
+
 void fmac(Wave& w, const Inst& i) {
   const float a = as_f32(flush_in(w, w.scalar(i.src[0])));
   const float b = as_f32(flush_in(w, w.scalar(i.src[1])));
@@ -89,6 +116,25 @@ void add_float(Handlers& h) {
   h.set(Opcode::s_min_f32, float2<[](float a, float b) { return extreme<false>(a, b); }>);
   h.set(Opcode::s_max_f32, float2<[](float a, float b) { return extreme<true>(a, b); }>);
   h.set(Opcode::s_fmac_f32, fmac, f);
+  h.set(Opcode::s_fmaak_f32, fma3, f);
+  h.set(Opcode::s_fmamk_f32, fma3, f);
+  h.set(Opcode::s_cvt_f32_f16, from_f16<0>);
+  h.set(Opcode::s_cvt_hi_f32_f16, from_f16<16>);
+  h.set(Opcode::s_cvt_f16_f32, to_f16);
+  h.set(Opcode::s_cmp_lt_f32, compare_f32<lt>);
+  h.set(Opcode::s_cmp_eq_f32, compare_f32<eq>);
+  h.set(Opcode::s_cmp_le_f32, compare_f32<le>);
+  h.set(Opcode::s_cmp_gt_f32, compare_f32<gt>);
+  h.set(Opcode::s_cmp_lg_f32, compare_f32<less_or_greater>);
+  h.set(Opcode::s_cmp_ge_f32, compare_f32<ge>);
+  h.set(Opcode::s_cmp_o_f32, compare_f32<ordered>);
+  h.set(Opcode::s_cmp_u_f32, compare_f32<negated<ordered>>);
+  h.set(Opcode::s_cmp_nge_f32, compare_f32<negated<ge>>);
+  h.set(Opcode::s_cmp_nlg_f32, compare_f32<negated<less_or_greater>>);
+  h.set(Opcode::s_cmp_ngt_f32, compare_f32<negated<gt>>);
+  h.set(Opcode::s_cmp_nle_f32, compare_f32<negated<le>>);
+  h.set(Opcode::s_cmp_neq_f32, compare_f32<negated<eq>>);
+  h.set(Opcode::s_cmp_nlt_f32, compare_f32<negated<lt>>);
   h.set(Opcode::s_trunc_f32, float1<[](float a) { return std::trunc(a); }>);
   h.set(Opcode::s_floor_f32, float1<[](float a) { return std::floor(a); }>);
   h.set(Opcode::s_ceil_f32, float1<[](float a) { return std::ceil(a); }>);
@@ -119,6 +165,12 @@ void add_scalar_compares(Handlers& h) {
   });
   h.set(Opcode::s_bitcmp1_b32, [](Wave& w, const Inst& i) {
     w.set_scc((w.scalar(i.src[0]) >> (w.scalar(i.src[1]) & 31) & 1) != 0);
+  });
+  h.set(Opcode::s_bitcmp0_b64, [](Wave& w, const Inst& i) {
+    w.set_scc((w.scalar64(i.src[0]) >> (w.scalar(i.src[1]) & 63) & 1) == 0);
+  });
+  h.set(Opcode::s_bitcmp1_b64, [](Wave& w, const Inst& i) {
+    w.set_scc((w.scalar64(i.src[0]) >> (w.scalar(i.src[1]) & 63) & 1) != 0);
   });
   add_float(h);
 }

@@ -92,10 +92,11 @@ void buffer_load(Wave& w, const Inst& inst) {
 
 void add_scalar_memory(Handlers& h) {
   for (const Opcode op :
-       {Opcode::s_load_b32, Opcode::s_load_b64, Opcode::s_load_b128, Opcode::s_load_b256, Opcode::s_load_b512}) {
+       {Opcode::s_load_b32, Opcode::s_load_b64, Opcode::s_load_b96, Opcode::s_load_b128, Opcode::s_load_b256, Opcode::s_load_b512}) {
     h.set(op, load);
   }
-  for (const Opcode op : {Opcode::s_buffer_load_b32, Opcode::s_buffer_load_b64, Opcode::s_buffer_load_b128}) {
+  for (const Opcode op : {Opcode::s_buffer_load_b32, Opcode::s_buffer_load_b64, Opcode::s_buffer_load_b96,
+                          Opcode::s_buffer_load_b128, Opcode::s_buffer_load_b256, Opcode::s_buffer_load_b512}) {
     h.set(op, buffer_load);
   }
 }

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <tuple>
 
 #include "runtime/device/sim/fault_log.hpp"
 
@@ -45,11 +46,12 @@ bool FaultLog::count(FaultKind kind, std::uint32_t inst, std::uint64_t workgroup
   return true;
 }
 
-void FaultLog::describe(Fault fault, std::uint64_t workgroup) {
+void FaultLog::describe(Fault fault, std::uint64_t workgroup, std::uint64_t when) {
   Entry& e = entries_[{fault.kind, fault.index}];
   e.described = true;
   e.workgroup = workgroup;
   e.wave = fault.wave;
+  e.when = when;
   e.fault = std::move(fault);
 }
 
@@ -71,7 +73,7 @@ std::vector<Fault> FaultLog::take() {
   std::vector<Entry*> order;
   for (auto& [key, entry] : entries_)
     if (entry.described) order.push_back(&entry);
-  std::ranges::stable_sort(order, {}, [](const Entry* e) { return std::pair(e->workgroup, e->wave); });
+  std::ranges::stable_sort(order, {}, [](const Entry* e) { return std::tuple(e->workgroup, e->wave, e->when); });
   if (order.size() > max_described_) order.resize(max_described_);
   std::vector<Fault> result;
   result.reserve(order.size());

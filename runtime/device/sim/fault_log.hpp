@@ -19,7 +19,8 @@ class FaultLog {
   /// Counts one occurrence. True when it should be described: the first of its kind at this
   /// instruction, or one earlier in launch order than the one described.
   bool count(FaultKind kind, std::uint32_t inst, std::uint64_t workgroup, std::uint32_t wave);
-  void describe(Fault fault, std::uint64_t workgroup);
+  /// `when`: instructions that the wave had executed.
+  void describe(Fault fault, std::uint64_t workgroup, std::uint64_t when);
 
   void merge(FaultLog&& other);
   [[nodiscard]] std::uint64_t distinct() const { return entries_.size(); }
@@ -33,6 +34,7 @@ class FaultLog {
     std::uint64_t count = 0;
     std::uint64_t workgroup = ~std::uint64_t{0};
     std::uint32_t wave = 0;
+    std::uint64_t when = 0;
     bool described = false;
     Fault fault;
   };

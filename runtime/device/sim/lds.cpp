@@ -63,9 +63,9 @@ void Lds::read_cell(Cell& c, unsigned wave, std::uint32_t epoch, Result& result)
   c.readers |= 1U << wave;
 }
 
-void Lds::write_cell(Cell& c, unsigned wave, std::uint32_t epoch, bool same_value, Result& result) {
+void Lds::write_cell(Cell& c, unsigned wave, std::uint32_t epoch, bool may_meet_writer, Result& result) {
   const std::uint32_t now = epoch + 1;
-  if (c.write_epoch == now && c.writer != wave && !same_value) {
+  if (c.write_epoch == now && c.writer != wave && !may_meet_writer) {
     result = {c.write_carried ? Clash::unwaited : Clash::race, c.writer, true};
   }
   const std::uint32_t others = c.readers & ~(1U << wave);
@@ -76,6 +76,7 @@ void Lds::write_cell(Cell& c, unsigned wave, std::uint32_t epoch, bool same_valu
   c.write_epoch = now;
   c.writer = static_cast<std::uint8_t>(wave);
   c.write_carried = false;
+  c.atomic = false;
 }
 
 Lds::Result Lds::on_read(unsigned wave, std::uint32_t epoch, std::uint32_t address, unsigned bytes) {
@@ -90,6 +91,16 @@ Lds::Result Lds::on_write(unsigned wave, std::uint32_t epoch, std::uint32_t addr
   Result result;
   if (!track_) return result;
   each_cell(address, bytes, [&](Cell& c) { write_cell(c, wave, epoch, same_value, result); });
+  return result;
+}
+
+Lds::Result Lds::on_atomic(unsigned wave, std::uint32_t epoch, std::uint32_t address) {
+  Result result;
+  if (!track_) return result;
+  each_cell(address, 4, [&](Cell& c) {
+    write_cell(c, wave, epoch, c.atomic, result);
+    c.atomic = true;
+  });
   return result;
 }
 

@@ -31,6 +31,8 @@ class Lds {
   /// clash with another store.
   Result on_read(unsigned wave, std::uint32_t epoch, std::uint32_t address, unsigned bytes);
   Result on_write(unsigned wave, std::uint32_t epoch, std::uint32_t address, unsigned bytes, bool same_value);
+  /// Atomics of several waves do not clash with each other.
+  Result on_atomic(unsigned wave, std::uint32_t epoch, std::uint32_t address);
   /// An access of `wave` that a barrier did not wait for counts as made in the new `epoch` as well.
   void carry_over(unsigned wave, std::uint32_t epoch, std::uint32_t address, unsigned bytes, bool store);
 
@@ -41,12 +43,12 @@ class Lds {
     std::uint32_t readers = 0;      ///< bit per wave, in read_epoch
     std::uint8_t writer = 0;
     bool mixed = false;             ///< look at the byte cells
-    bool write_carried = false, read_carried = false;
+    bool write_carried = false, read_carried = false, atomic = false;
   };
   template <class F>
   void each_cell(std::uint32_t address, unsigned bytes, F&& f);
   static void read_cell(Cell& c, unsigned wave, std::uint32_t epoch, Result& result);
-  static void write_cell(Cell& c, unsigned wave, std::uint32_t epoch, bool same_value, Result& result);
+  static void write_cell(Cell& c, unsigned wave, std::uint32_t epoch, bool may_meet_writer, Result& result);
 
   std::uint32_t size_ = 0;
   bool track_ = false;

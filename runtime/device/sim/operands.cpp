@@ -63,11 +63,15 @@ std::uint8_t source_halves(const isa::Instruction& inst, unsigned i) {
     case Opcode::buffer_store_b16:
       return i == 0 ? low_half : both_halves;
     case Opcode::buffer_store_d16_hi_b16:
+    case Opcode::buffer_store_d16_hi_b8:
       return i == 0 ? high_half : both_halves;
     case Opcode::global_store_b8:
     case Opcode::global_store_b16:
+    case Opcode::flat_store_b8:
+    case Opcode::flat_store_b16:
       return i == 1 ? low_half : both_halves;
     case Opcode::global_store_d16_hi_b16:
+    case Opcode::global_store_d16_hi_b8:
       return i == 1 ? high_half : both_halves;
     default:
       break;
@@ -76,6 +80,9 @@ std::uint8_t source_halves(const isa::Instruction& inst, unsigned i) {
     if ((inst.mods.op_sel_hi >> i & 1) == 0) return both_halves;
     return half_of((inst.mods.op_sel >> i & 1) != 0);
   }
+  if (op == Opcode::v_swap_b16) return half_of(inst.src[i].half == isa::Half::high);
+  const bool matrix16 = op == Opcode::v_wmma_f16_16x16x16_f16 || op == Opcode::v_wmma_bf16_16x16x16_bf16;
+  if (matrix16 && i == 2) return half_of((inst.mods.op_sel >> 2 & 1) != 0);
   if (source_class(op, i) != 'k') return both_halves;
   if (inst.has(isa::flag::vop3p)) return packed_halves(inst.mods, i);
   if (pairs_in_first_two(op) && i < 2) return both_halves;
@@ -84,8 +91,11 @@ std::uint8_t source_halves(const isa::Instruction& inst, unsigned i) {
 
 std::uint8_t destination_halves(const isa::Instruction& inst) {
   const Opcode op = inst.op;
+  const bool matrix16 = op == Opcode::v_wmma_f16_16x16x16_f16 || op == Opcode::v_wmma_bf16_16x16x16_bf16;
+  if (matrix16) return half_of((inst.mods.op_sel >> 2 & 1) != 0);
   if (op == Opcode::v_fma_mixhi_f16 || inst.has(isa::flag::d16_hi)) return high_half;
   if (op == Opcode::v_fma_mixlo_f16 || inst.has(isa::flag::d16)) return low_half;
+  if (op == Opcode::v_swap_b16) return half_of(inst.dst[0].half == isa::Half::high);
   if (op == Opcode::v_dot2acc_f32_f16 || op == Opcode::v_dot2acc_f32_bf16) return both_halves;
   const bool half_result =
       op == Opcode::v_cvt_f16_f32 || (inst.has(isa::flag::tied) && source_class(op, 0) == 'k');
@@ -101,6 +111,9 @@ bool accumulates(Opcode op) {
     case Opcode::v_dot2acc_f32_f16:
     case Opcode::v_dot2acc_f32_bf16:
     case Opcode::v_swap_b32:
+    case Opcode::v_swap_b16:
+    case Opcode::s_bitset0_b64:
+    case Opcode::s_bitset1_b64:
     case Opcode::s_addk_i32:
     case Opcode::s_mulk_i32:
     case Opcode::s_bitset0_b32:
@@ -186,7 +199,9 @@ unsigned matrix_operand_dwords(Opcode op) {
 std::uint64_t constant_bits(const isa::Instruction& inst, unsigned i) {
   const isa::Operand& o = inst.src[i];
   const bool mix_half = is_mix(inst.op) && (inst.mods.op_sel_hi >> i & 1) != 0;
-  const bool half = mix_half || source_class(inst.op, i) == 'k';
+  // Packed integers see an inline float as the 32-bit number.
+  const bool packed_int = inst.has(isa::flag::vop3p) && inst.info().name.find("f16") == std::string_view::npos;
+  const bool half = mix_half || (source_class(inst.op, i) == 'k' && !packed_int);
   if (o.kind == isa::Operand::Kind::fimm && half) {
     const bool bf16 = inst.info().name.find("bf16") != std::string_view::npos;
     const auto bits = static_cast<std::uint32_t>(o.value);

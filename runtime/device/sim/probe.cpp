@@ -48,6 +48,15 @@ void Probe::set_sgpr(unsigned reg, std::uint32_t value) {
   w.sundefined.reset(reg);
 }
 
+void Probe::forget() {
+  Wave& w = worker_->group.waves.front();
+  for (unsigned r = 0; r < code_->register_rows; ++r) {
+    set_undefined(w, r, w.all_lanes(), w.all_lanes(), w.all_lanes(), detail::both_halves);
+  }
+  for (unsigned r = 0; r < isa::sreg::exec_lo; ++r) w.sundefined.set(r);
+  w.sundefined.set(detail::scc_index);
+}
+
 void Probe::set_scc(bool value) {
   Wave& w = worker_->group.waves.front();
   w.set_scc(value);

@@ -26,6 +26,8 @@ class Probe {
   /// Setting makes defined. Registers and lanes out of range are ignored; reading them gives 0.
   void set_vgpr(unsigned reg, unsigned lane, std::uint32_t value);
   void set_sgpr(unsigned reg, std::uint32_t value);  ///< isa::sreg numbers: VCC, EXEC and M0 too
+  /// Makes all registers but EXEC undefined, those that hardware initialises included.
+  void forget();
   void set_scc(bool value);
   void set_mode(std::uint32_t value);  ///< the MODE register
 

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <ctime>
 #include <mutex>
 #include <new>
 #include <numeric>
@@ -94,7 +95,13 @@ struct Queue {
   [[nodiscard]] std::uint64_t id(std::uint64_t i) const { return launch.workgroups.empty() ? i : launch.workgroups[i]; }
 };
 
-void work(Queue& queue, Worker& worker) noexcept {
+double thread_cpu_seconds() {
+  timespec t{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+  return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_nsec) * 1e-9;
+}
+
+void work_share(Queue& queue, Worker& worker) noexcept {
   try {
     for (;;) {
       const std::uint64_t i = queue.next.fetch_add(1);
@@ -113,6 +120,12 @@ void work(Queue& queue, Worker& worker) noexcept {
   }
 }
 
+void work(Queue& queue, Worker& worker) noexcept {
+  const double start = thread_cpu_seconds();
+  work_share(queue, worker);
+  worker.cpu_seconds = thread_cpu_seconds() - start;
+}
+
 bool counts_accesses(isa::Pipe pipe) {
   return pipe == isa::Pipe::lds || pipe == isa::Pipe::vmem || pipe == isa::Pipe::smem;
 }
@@ -129,6 +142,7 @@ RunReport collect(const Code& code, std::vector<Worker>& workers) {
       first.conflicts[i] += w.conflicts[i];
     }
   }
+  for (const Worker& w : workers) r.cpu_seconds += w.cpu_seconds;
   r.totals = first.log.totals();
   r.distinct_faults = first.log.distinct();
   r.faults = first.log.take();

@@ -86,7 +86,8 @@ struct RunReport {
   std::vector<AccessStatistics> accesses;           ///< LDS and memory instructions that ran
   std::uint64_t lds_conflict_cycles = 0;
   std::uint64_t workgroups = 0, waves = 0;
-  double seconds = 0;
+  double seconds = 0;      ///< wall clock
+  double cpu_seconds = 0;  ///< of all threads together
 
   [[nodiscard]] bool clean() const { return distinct_faults == 0; }
 };

@@ -189,6 +189,7 @@ struct Worker {
   std::vector<std::uint64_t> executed, bytes, conflicts;  ///< per Code::insts
   std::vector<Allocation*> last_allocation;               ///< per Code::insts: where it was last
   std::uint64_t kernarg = 0, dispatch_packet = 0;         ///< simulated addresses
+  double cpu_seconds = 0;
   Workgroup group;
 
   [[nodiscard]] WJ_SIM_INLINE bool on(FaultKind kind) const { return checks.on(kind); }
@@ -210,7 +211,7 @@ void report(Wave& w, const detail::Inst& inst, FaultKind kind, std::uint64_t lan
   f.lanes = lanes;
   f.address = address;
   f.detail = detail();
-  worker.log.describe(std::move(f), w.group->linear);
+  worker.log.describe(std::move(f), w.group->linear, w.executed);
 }
 
 /// `waitcnt`-style waits: at most `count` operations of the queue stay outstanding.

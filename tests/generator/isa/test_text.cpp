@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Text forms by hand, as LLVM 22's assembler and disassembler write them.
 #include <catch2/catch.hpp>
+#include <random>
 #include <span>
 
 #include "generator/isa/instruction.hpp"
@@ -133,6 +134,51 @@ TEST_CASE("what is not understood is named", "[isa]") {
   message(",,,");
   message("v_mov_b32 , , , , , , , , , , ,");
   message("v_dual_mov_b32 v0, v1 :: ");
+}
+
+TEST_CASE("damaged text is an error or an instruction, never a crash", "[isa]") {
+  const std::string lines[] = {
+      "buffer_load_b128 v[0:3], v4, s[4:7], s8 offen offset:16 glc",
+      "v_dual_cndmask_b32 v1, v2, v3 :: v_dual_mul_f32 v2, v4, v5",
+      "v_mov_b32_dpp v0, v1 quad_perm:[1,0,3,2] row_mask:0xf bank_mask:0xf",
+      "v_pk_fma_f16 v0, v1, v2, v3 op_sel:[0,1,0] op_sel_hi:[1,0,1] neg_lo:[1,0,0]",
+      "v_fma_f32 v0, -|v1|, neg(1.0), 0x40490fdb clamp mul:2",
+      "s_setreg_imm32_b32 hwreg(HW_REG_MODE, 0, 2), 3",
+  };
+  const std::string_view junk = " ,:[]()|-.0189xvsaoffe_\t";
+  std::mt19937 random(1);
+  unsigned refused = 0;
+  for (int i = 0; i < 20000; ++i) {
+    std::string text = lines[random() % std::size(lines)];
+    for (unsigned n = 1 + random() % 3; n > 0; --n)
+      text[random() % text.size()] = junk[random() % junk.size()];
+    text.resize(random() % 4 == 0 ? random() % text.size() : text.size());
+    const auto result = parse(text);
+    if (!result) {
+      ++refused;
+      REQUIRE(result.error().code == ErrorCode::unknown_instruction);
+    }
+  }
+  CHECK(refused > 10000);
+}
+
+TEST_CASE("SDWA and bitop3 of gfx9", "[isa]") {
+  target::Target gfx9 = gfx1151();
+  gfx9.generation = target::Generation::gfx9;
+  gfx9.wave_size = 64;
+  const std::uint8_t encoding[8] = {};
+  for (const std::string_view text :
+       {"v_ashrrev_i32_sdwa v1, v2, sext(v3) dst_sel:DWORD dst_unused:UNUSED_PAD src0_sel:DWORD "
+        "src1_sel:BYTE_1",
+        "v_cvt_f32_i32_sdwa v1, sext(v2) dst_sel:WORD_1 dst_unused:UNUSED_PRESERVE src0_sel:WORD_0",
+        "v_bitop3_b32 v0, v1, s2, v3 bitop3:0x6c"}) {
+    const auto result = isa::parse_disassembly(text, encoding, gfx9);
+    INFO(text << (result ? std::string() : result.error().message));
+    REQUIRE(result);
+    CHECK(isa::to_text(result->inst[0], gfx9) == text);
+    const bool preserves = text.find("PRESERVE") != std::string_view::npos;
+    CHECK(isa::reads_destination(result->inst[0]) == preserves);
+  }
 }
 
 TEST_CASE("waits, delays and messages print by name", "[isa]") {

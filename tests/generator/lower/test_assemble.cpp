@@ -60,8 +60,7 @@ TEST_CASE("the same text gives the same bytes, also from many threads", "[lower]
 }
 
 TEST_CASE("a GPU that LLVM does not know is an error", "[lower]") {
-  const auto object =
-      lower::assemble("s_nop 0\n", test::bare_table("gfx9999", target::Generation::gfx11, 32));
+  const auto object = lower::assemble("s_nop 0\n", test::any_table("gfx9999"));
   REQUIRE_FALSE(object);
   CHECK(object.error().code == ErrorCode::unknown_target);
 }

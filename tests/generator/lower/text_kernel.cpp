@@ -60,11 +60,15 @@ std::string kernel_text(std::string_view name, std::string_view body, const targ
   return file_header(target) + kernel_code(name, body) + kernel_metadata({std::string(name)}, target);
 }
 
-std::vector<std::uint8_t> build_object(const std::string& text, const target::Target& target) {
+std::vector<std::uint8_t> assembled(const std::string& text, const target::Target& target) {
   const auto object = lower::assemble(text, target);
   INFO((object ? std::string() : explain(object.error().message, text)));
   REQUIRE(object);
-  auto linked = lower::link(*object);
+  return *object;
+}
+
+std::vector<std::uint8_t> build_object(const std::string& text, const target::Target& target) {
+  auto linked = lower::link(assembled(text, target));
   INFO((linked ? std::string() : linked.error().message));
   REQUIRE(linked);
   return *linked;
@@ -83,12 +87,24 @@ const target::Target& table(std::string_view name) {
   return *target;
 }
 
-target::Target bare_table(std::string_view name, target::Generation generation, unsigned wave_size) {
+target::Target any_table(std::string_view name) {
+  if (const target::Target* found = target::find(name)) return *found;
+  const bool gfx9 = name.starts_with("gfx9");
   target::Target target = target::all().front();
   target.name = name;
-  target.generation = generation;
-  target.wave_size = static_cast<std::uint8_t>(wave_size);
+  target.generation = gfx9                        ? target::Generation::gfx9
+                      : name.starts_with("gfx12") ? target::Generation::gfx12
+                                                  : target::Generation::gfx11;
+  target.wave_size = gfx9 ? 64 : 32;
   return target;
+}
+
+bool assembler_knows(std::string_view mnemonic, const target::Target& target) {
+  const auto object = lower::assemble(fmt::format("{} $nonsense\n", mnemonic), target);
+  REQUIRE_FALSE(object);
+  const std::string& message = object.error().message;
+  return message.find("invalid instruction") == std::string::npos &&
+         message.find("not supported on this GPU") == std::string::npos;
 }
 
 }  // namespace wavejit::test

@@ -20,11 +20,18 @@ std::string file_header(const target::Target& target);
 
 /// Assembles, links and decodes; fails the running test when a step does.
 lower::CodeObject build(const std::string& text, const target::Target& target);
+std::vector<std::uint8_t> assembled(const std::string& text, const target::Target& target);
 std::vector<std::uint8_t> build_object(const std::string& text, const target::Target& target);
 
 /// The table of `name`, which must exist.
 const target::Target& table(std::string_view name);
-/// A table for a GPU that has none yet: enough of it for the assembler (name, generation, wave size).
-target::Target bare_table(std::string_view name, target::Generation generation, unsigned wave_size);
+/// The same, or for a GPU that LLVM knows and we do not (yet) a table that is right as far as the
+/// assembler looks: name, generation, wave size.
+target::Target any_table(std::string_view name);
+
+/// Whether LLVM's assembler knows the mnemonic on that GPU. It is given an operand that no
+/// instruction takes: the complaint then is about the operand when the name is known, else about the
+/// name.
+bool assembler_knows(std::string_view mnemonic, const target::Target& target);
 
 }  // namespace wavejit::test

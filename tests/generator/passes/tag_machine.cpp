@@ -37,10 +37,10 @@ class Machine {
       : before_(before), after_(after), random_(seed) {}
 
   std::optional<std::string> run(unsigned steps) {
-    for (const Operand& o :
-         {before_.entry.kernarg, before_.entry.workgroup_id[0], before_.entry.workgroup_id[1],
-          before_.entry.workgroup_id[2], before_.entry.workitem_id})
-      if (o.is_reg()) define(o, assigned(o), 3, true);
+    const ir::EntryState &v = before_.entry, &p = after_.entry;
+    enter(v.kernarg, p.kernarg);
+    for (unsigned i = 0; i < 3; ++i) enter(v.workgroup_id[i], p.workgroup_id[i]);
+    enter(v.workitem_id, p.workitem_id);
     std::size_t block = 0;
     std::map<std::size_t, std::int64_t> trips;
     while (steps > 0) {
@@ -48,10 +48,7 @@ class Machine {
       if (!run_block(block, steps)) return failure_;
       const isa::Instruction* last = b.insts.empty() ? nullptr : &b.insts.back().mi;
       if (b.loop) {
-        for (const ir::Induction& i : b.loop->inductions) {
-          if (!read(i.reg, assigned(i.reg), "induction")) return failure_;
-          define(i.reg, assigned(i.reg), 3, true);
-        }
+        if (!update_inductions(*b.loop, *after_.blocks[block].loop)) return failure_;
         if (++trips[block] < b.loop->trip_count) continue;
         trips[block] = 0;
       }
@@ -64,14 +61,16 @@ class Machine {
   }
 
  private:
-  /// Where the assigned kernel keeps an operand of the original.
-  Operand assigned(const Operand& o) const {
-    if (!o.is_reg() || !o.is_virtual) return o;
-    Operand p = o;
-    p.is_virtual = false;
-    p.index = after_.vregs[o.index].fixed.value() + o.sub;
-    p.sub = 0;
-    return p;
+  void enter(const Operand& virt, const Operand& physical) {
+    if (virt.is_reg()) define(virt, physical, 3, true);
+  }
+
+  bool update_inductions(const ir::CountedLoop& loop, const ir::CountedLoop& assigned) {
+    for (std::size_t i = 0; i < loop.inductions.size(); ++i) {
+      if (!read(loop.inductions[i].reg, assigned.inductions[i].reg, "induction")) return false;
+      define(loop.inductions[i].reg, assigned.inductions[i].reg, 3, true);
+    }
+    return true;
   }
 
   bool fail(const std::string& text) {
@@ -80,59 +79,65 @@ class Machine {
   }
 
   bool run_block(std::size_t block, unsigned& steps) {
-    const auto& insts = before_.blocks[block].insts;
     const auto& others = after_.blocks[block].insts;
     std::size_t j = 0;
-    for (const ir::Instruction& inst : insts) {
+    for (const ir::Instruction& inst : before_.blocks[block].insts) {
       if (steps > 0) --steps;
-      const bool dropped = is_copy(inst.mi) && assigned(inst.mi.dst[0]) == assigned(inst.mi.src[0]) &&
-                           inst.mi.dst[0].is_virtual;
-      if (dropped) {
-        if (!execute(inst.mi, nullptr)) return false;
-        continue;
+      if (j < others.size() && others[j].comment == inst.comment) {
+        if (!execute(inst.mi, others[j++].mi)) return false;
+      } else if (is_copy(inst.mi)) {
+        copy(virtual_, inst.mi.dst[0], inst.mi.src[0]);  // dropped: both sides are one register
+      } else {
+        return fail(ir::instruction_text(before_, inst.mi) + ": no copy, but it is gone");
       }
-      if (j == others.size()) return fail("the assigned block ends early");
-      if (!execute(inst.mi, &others[j++].mi)) return false;
     }
     return j == others.size() || fail("the assigned block has more instructions");
   }
 
-  bool execute(const isa::Instruction& inst, const isa::Instruction* other) {
+  bool execute(const isa::Instruction& inst, const isa::Instruction& other) {
     const std::string text = ir::instruction_text(before_, inst);
-    if (other != nullptr && !same_form(inst, *other))
-      return fail(text + ": the assigned instruction differs");
+    if (!same_form(inst, other)) return fail(text + ": the assigned instruction differs");
     for (unsigned i = 0; i < inst.src_count; ++i)
-      if (inst.src[i].is_reg() && !read(inst.src[i], assigned(inst.src[i]), text)) return false;
-    if (inst.op == Opcode::v_fmac_f32 && !read(inst.dst[0], assigned(inst.dst[0]), text)) return false;
-    if (!overlaps_rightly(inst)) return fail(text + ": the destination overlaps a source that is still read");
+      if (inst.src[i].is_reg() && !read(inst.src[i], other.src[i], text)) return false;
+    if (inst.op == Opcode::v_fmac_f32 && !read(inst.dst[0], other.dst[0], text)) return false;
+    if (!overlaps_rightly(other))
+      return fail(text + ": the destination overlaps a source that is still read");
     if (is_copy(inst)) {
-      copy(inst.dst[0], inst.src[0]);
+      copy(virtual_, inst.dst[0], inst.src[0]);
+      copy(physical_, other.dst[0], other.src[0]);
       return true;
     }
     const unsigned halves = inst.op != Opcode::v_dot2_bf16_bf16 ? 3 : (inst.mods.op_sel & 8) != 0 ? 2 : 1;
     for (unsigned i = 0; i < inst.dst_count; ++i)
-      if (inst.dst[i].is_reg()) define(inst.dst[i], assigned(inst.dst[i]), halves, inst.dst[i].is_sgpr());
+      if (inst.dst[i].is_reg()) define(inst.dst[i], other.dst[i], halves, inst.dst[i].is_sgpr());
     if (inst.op == Opcode::s_and_saveexec_b32) all_lanes_ = false;
     if (inst.dst_count > 0 && is_named_exec(inst.dst[0])) all_lanes_ = true;
     return true;
   }
 
-  bool same_form(const isa::Instruction& a, const isa::Instruction& b) const {
+  /// Equal but for the registers, which are all physical in the assigned one.
+  static bool same_form(const isa::Instruction& a, const isa::Instruction& b) {
     isa::Instruction expected = a;
-    for (Operand& o : expected.dst) o = assigned(o);
-    for (Operand& o : expected.src) o = assigned(o);
+    const auto take_register = [](Operand& o, const Operand& assigned) {
+      if (!o.is_reg() || !o.is_virtual) return;
+      o.is_virtual = false;
+      o.sub = 0;
+      o.index = assigned.index;
+    };
+    for (unsigned i = 0; i < a.dst_count; ++i) take_register(expected.dst[i], b.dst[i]);
+    for (unsigned i = 0; i < a.src_count; ++i) take_register(expected.src[i], b.src[i]);
     return expected == b;
   }
 
   /// Matrix instructions write D before A and B are read to the end.
-  bool overlaps_rightly(const isa::Instruction& inst) const {
+  static bool overlaps_rightly(const isa::Instruction& inst) {
     if (inst.pipe() != isa::Pipe::matrix) return true;
-    const Operand d = assigned(inst.dst[0]);
+    const Operand& d = inst.dst[0];
     const auto meet = [&](const Operand& o) {
       return d.index < o.index + o.width && o.index < d.index + d.width;
     };
-    if (meet(assigned(inst.src[0])) || meet(assigned(inst.src[1]))) return false;
-    const Operand c = assigned(inst.src[2]);
+    if (meet(inst.src[0]) || meet(inst.src[1])) return false;
+    const Operand& c = inst.src[2];
     return !c.is_vgpr() || !meet(c) || c.index == d.index;
   }
 
@@ -147,12 +152,9 @@ class Machine {
           }
   }
 
-  void copy(const Operand& to, const Operand& from) {
+  void copy(Values& values, const Operand& to, const Operand& from) const {
     for (unsigned lane = 0; lane < (all_lanes_ || to.is_sgpr() ? 2U : 1U); ++lane)
-      for (unsigned h = 0; h < 2; ++h) {
-        virtual_[place(to, 0, lane, h)] = virtual_[place(from, 0, lane, h)];
-        physical_[place(assigned(to), 0, lane, h)] = physical_[place(assigned(from), 0, lane, h)];
-      }
+      for (unsigned h = 0; h < 2; ++h) values[place(to, 0, lane, h)] = values[place(from, 0, lane, h)];
   }
 
   /// A tag of 0 is nothing written yet in that lane; the program does not depend on it.
@@ -178,6 +180,12 @@ class Machine {
 };
 
 }  // namespace
+
+void number_instructions(ir::Kernel& kernel) {
+  unsigned number = 0;
+  for (ir::Block& block : kernel.blocks)
+    for (ir::Instruction& inst : block.insts) inst.comment = std::to_string(number++);
+}
 
 std::optional<std::string> compare_on_random_path(const ir::Kernel& before, const ir::Kernel& after,
                                                   unsigned seed, unsigned steps) {

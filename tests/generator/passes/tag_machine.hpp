@@ -15,6 +15,10 @@
 
 namespace wavejit::test {
 
+/// Numbers the instructions in their comments, by which compare_on_random_path pairs them up.
+void number_instructions(ir::Kernel& kernel);
+
+/// `before` was numbered and then assigned to give `after`.
 /// The first difference on a random path of at most `steps` instructions, or nothing.
 std::optional<std::string> compare_on_random_path(const ir::Kernel& before, const ir::Kernel& after,
                                                   unsigned seed, unsigned steps = 4000);

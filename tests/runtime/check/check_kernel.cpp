@@ -13,18 +13,22 @@ namespace wavejit::test {
 namespace {
 
 std::string around(std::string_view body, const Frame& f, const target::Target& target) {
-  std::string text = fmt::format("\t.amdgcn_target \"amdgcn-amd-amdhsa--{}\"\n\t.amdhsa_code_object_version 5\n",
-                                 f.target);
-  text += fmt::format("\t.text\n\t.protected k\n\t.globl k\n\t.p2align 8\n\t.type k,@function\nk:\n{}\n.Lend:\n", body);
+  std::string text =
+      fmt::format("\t.amdgcn_target \"amdgcn-amd-amdhsa--{}\"\n\t.amdhsa_code_object_version 5\n", f.target);
+  text += fmt::format(
+      "\t.text\n\t.protected k\n\t.globl k\n\t.p2align 8\n\t.type k,@function\nk:\n{}\n.Lend:\n", body);
   text += "\t.size k, .Lend-k\n\t.section .rodata,\"a\",@progbits\n\t.p2align 6\n\t.amdhsa_kernel k\n";
   text += fmt::format("\t.amdhsa_user_sgpr_kernarg_segment_ptr 1\n\t.amdhsa_next_free_vgpr {}\n", f.vgprs);
-  text += fmt::format("\t.amdhsa_next_free_sgpr {}\n\t.amdhsa_group_segment_fixed_size {}\n", f.sgprs, f.lds_bytes);
+  text += fmt::format("\t.amdhsa_next_free_sgpr {}\n\t.amdhsa_group_segment_fixed_size {}\n", f.sgprs,
+                      f.lds_bytes);
   text += fmt::format("\t.amdhsa_kernarg_size {}\n{}\t.end_amdhsa_kernel\n", f.kernarg_bytes, f.directives);
   text += fmt::format(
-      "\t.amdgpu_metadata\n---\namdhsa.version: [1, 2]\namdhsa.target: amdgcn-amd-amdhsa--{}\namdhsa.kernels:\n"
+      "\t.amdgpu_metadata\n---\namdhsa.version: [1, 2]\namdhsa.target: "
+      "amdgcn-amd-amdhsa--{}\namdhsa.kernels:\n"
       "  - .name: k\n    .symbol: k.kd\n    .kernarg_segment_size: {}\n    .kernarg_segment_align: 8\n"
       "    .group_segment_fixed_size: {}\n    .private_segment_fixed_size: 0\n    .wavefront_size: {}\n"
-      "    .sgpr_count: {}\n    .vgpr_count: {}\n    .max_flat_workgroup_size: {}\n...\n\t.end_amdgpu_metadata\n",
+      "    .sgpr_count: {}\n    .vgpr_count: {}\n    .max_flat_workgroup_size: "
+      "{}\n...\n\t.end_amdgpu_metadata\n",
       f.target, f.kernarg_bytes, f.lds_bytes, target.wave_size, f.sgprs, f.vgprs, f.workgroup_size);
   return text;
 }
@@ -41,9 +45,8 @@ std::string with_end(std::string_view body) { return std::string(body) + "\ts_en
 }  // namespace
 
 lower::DecodedKernel kernel(std::string_view body, const Frame& frame) {
-  const target::Target* target = target::find(frame.target);
-  REQUIRE(target != nullptr);
-  const auto linked = lower::link(assembled(around(body, frame, *target), *target));
+  const target::Target& target = table(frame.target);
+  const auto linked = lower::link(assembled(around(body, frame, target), target));
   REQUIRE(linked);
   auto decoded = lower::decode(*linked);
   INFO((decoded ? std::string() : decoded.error().message));
@@ -52,7 +55,7 @@ lower::DecodedKernel kernel(std::string_view body, const Frame& frame) {
 }
 
 check::Report report(std::string_view body, const Frame& frame, const check::Options& options) {
-  return check::check(kernel(with_end(body), frame), *target::find(frame.target), options);
+  return check::check(kernel(with_end(body), frame), table(frame.target), options);
 }
 
 lower::DecodedKernel bare_kernel(std::string_view body, const target::Target& target) {
@@ -84,37 +87,15 @@ lower::DecodedKernel bare_kernel(std::string_view body, const target::Target& ta
   return k;
 }
 
-check::Report bare_report(std::string_view body, const target::Target& target, const check::Options& options) {
+check::Report bare_report(std::string_view body, const target::Target& target,
+                          const check::Options& options) {
   return check::check(bare_kernel(with_end(body), target), target, options);
 }
 
-target::Target gfx9_table(std::string_view name) {
-  target::Target t = *target::find("gfx1151");
-  t.name = name;
-  t.generation = target::Generation::gfx9;
-  t.wave_size = 64;
-  t.addressable_vgprs = 512;
-  t.addressable_sgprs = 102;
-  t.vgpr_tuple_align = 2;
-  t.vgpr_banks = 0;
-  t.waits = {.vmcnt = 63, .vscnt = 0, .lgkmcnt = 15, .kmcnt = 0, .expcnt = 7, .vmem_writes_in_order = true};
-  t.hazards = {};
-  t.hazards.gfx9_wait_states = true;
-  t.hazards.mfma_results_late = name == "gfx950";
-  t.buffer_word3 = 0x27000;
-  t.has_agprs = true;
-  t.has_vopd = t.has_clause = t.has_delay_alu = t.has_dealloc_vgprs = false;
-  return t;
-}
-
-target::Target gfx12_table() {
-  target::Target t = *target::find("gfx1151");
-  t.name = "gfx1200";
-  t.generation = target::Generation::gfx12;
-  t.waits = {.vmcnt = 63, .vscnt = 63, .lgkmcnt = 63, .kmcnt = 31, .expcnt = 7, .vmem_writes_in_order = true};
-  t.hazards.valu_read_sgpr = true;
-  t.workgroup_ids_in_ttmp = true;
-  return t;
+const target::Target& table(std::string_view name) {
+  const target::Target* target = target::find(name);
+  REQUIRE(target != nullptr);
+  return *target;
 }
 
 std::vector<std::string> kinds(const check::Report& report) {

@@ -18,23 +18,29 @@ struct Frame {
   unsigned lds_bytes = 1024;
   unsigned kernarg_bytes = 32;
   unsigned workgroup_size = 256;
-  std::string directives;  ///< more .amdhsa_* lines
+  std::string directives = {};  ///< more .amdhsa_* lines
 };
 
 /// Assembled, linked and decoded; the running test fails when a step does.
 lower::DecodedKernel kernel(std::string_view body, const Frame& frame = {});
 
+/// Snippets load from LDS what nobody stored; the tests that are about that use check::Options{}.
+inline check::Options snippet() {
+  return check::Options{}.without(check::Kind::undefined_lds).without(check::Kind::lds_without_barrier);
+}
+
 /// The findings on it; s_endpgm is put behind `body`.
-check::Report report(std::string_view body, const Frame& frame = {}, const check::Options& options = {});
+check::Report report(std::string_view body, const Frame& frame = {},
+                     const check::Options& options = snippet());
 
-/// The same for a target that need not have a table in the library: only the code is real, the
-/// descriptor is made up. `target` must outlive the report.
+/// The same for any target with only the code real: the descriptor is made up, for 64 VGPRs (gfx9: 32 and
+/// 32 AGPRs), 1024 bytes of LDS and 32 of kernel arguments.
 lower::DecodedKernel bare_kernel(std::string_view body, const target::Target& target);
-check::Report bare_report(std::string_view body, const target::Target& target, const check::Options& options = {});
+check::Report bare_report(std::string_view body, const target::Target& target,
+                          const check::Options& options = snippet());
 
-/// gfx942-, gfx950- and gfx1200-like tables with the figures of hardware.md.
-target::Target gfx9_table(std::string_view name);
-target::Target gfx12_table();
+/// The table of that name, which must exist.
+const target::Target& table(std::string_view name);
 
 /// Kinds found, each once, in the order of the enumeration; for CHECK(kinds(r) == only(k)).
 std::vector<std::string> kinds(const check::Report& report);

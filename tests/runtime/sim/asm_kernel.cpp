@@ -73,6 +73,32 @@ std::unique_ptr<Bench> make_bench(const AsmKernel& kernel, const sim::Options& o
   return bench;
 }
 
+void set_pair(sim::Probe& probe, unsigned reg, std::uint64_t value) {
+  probe.set_sgpr(reg, static_cast<std::uint32_t>(value));
+  probe.set_sgpr(reg + 1, static_cast<std::uint32_t>(value >> 32));
+}
+
+void set_descriptor(sim::Probe& probe, unsigned reg, std::uint64_t base, std::uint32_t records, std::uint32_t word3) {
+  set_pair(probe, reg, base & 0xFFFFFFFFFFFF);
+  probe.set_sgpr(reg + 2, records);
+  probe.set_sgpr(reg + 3, word3);
+}
+
+std::uint64_t upload(sim::Memory& memory, std::span<const std::uint32_t> words, const std::string& name) {
+  const auto address = memory.allocate(words.size_bytes(), 16, name);
+  REQUIRE(address);
+  REQUIRE(memory.write(*address, std::as_bytes(words)));
+  return *address;
+}
+
+std::vector<sim::Fault> faults_of(const AsmKernel& kernel, const Setup& setup, const sim::Options& options) {
+  auto bench = make_bench(kernel, options);
+  if (setup) setup(*bench);
+  bench->probe->run();
+  REQUIRE(bench->probe->ended());
+  return bench->probe->faults();
+}
+
 std::string text(const std::vector<sim::Fault>& faults) {
   std::string all;
   for (const sim::Fault& f : faults) all += sim::to_string(f) + "\n";

@@ -4,9 +4,13 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "runtime/device/sim/probe.hpp"
 #include "runtime/device/sim/simulator.hpp"
@@ -37,6 +41,18 @@ struct Bench {
 };
 /// `options` as for run(); all lanes of one wave unless `lanes` is given.
 std::unique_ptr<Bench> make_bench(const AsmKernel& kernel, const sim::Options& options = {}, unsigned lanes = 0);
+
+/// Makes four SGPRs from `reg` on a raw buffer descriptor of the target.
+void set_descriptor(sim::Probe& probe, unsigned reg, std::uint64_t base, std::uint32_t records,
+                    std::uint32_t word3 = 0x31027000);
+void set_pair(sim::Probe& probe, unsigned reg, std::uint64_t value);
+
+/// Allocates and writes.
+std::uint64_t upload(sim::Memory& memory, std::span<const std::uint32_t> words, const std::string& name = "data");
+
+/// The faults of one wave that runs `body`; `setup` sets registers first.
+using Setup = std::function<void(Bench&)>;
+std::vector<sim::Fault> faults_of(const AsmKernel& kernel, const Setup& setup = {}, const sim::Options& options = {});
 
 std::string text(const std::vector<sim::Fault>& faults);
 /// How often faults of this kind were found, by distinct place.

@@ -102,7 +102,15 @@ std::string difference(const sim::Probe& p, const Json& v) {
 
 /// Recorded results that the simulator does not share, and why it is right not to.
 const std::map<std::string, std::string>& explained() {
-  static const std::map<std::string, std::string> table{};
+  // None of these is marked as compared with hardware.
+  static const std::string vcc = "the ISA manual's pseudo-code sets VCC only where it scales by exponent difference or for "
+                                 "a denormal quotient; the recorder's emulator sets it in more cases";
+  static const std::map<std::string, std::string> table{
+      {"test_vop3.TestDivScale.test_div_scale_f32_denorm_denom V_DIV_SCALE_F32", vcc},
+      {"test_vop3.TestDivScale.test_div_scale_f32_tiny_numer_exp_le_23 V_DIV_SCALE_F32", vcc},
+      {"test_vop3.TestDivScale.test_div_scale_f32_zero_denom_gives_nan V_DIV_SCALE_F32", vcc},
+      {"test_vop3.TestDivScale.test_div_scale_f32_zero_numer_gives_nan V_DIV_SCALE_F32", vcc},
+  };
   return table;
 }
 
@@ -120,7 +128,7 @@ bool records_high_half(const Json& v) {
 }
 
 struct Score {
-  unsigned used = 0, passed = 0, unknown = 0, unusable = 0;
+  unsigned used = 0, passed = 0, explained = 0, unknown = 0, unusable = 0;
   std::vector<std::string> failures;
   std::map<std::string, unsigned> not_simulated;
 };
@@ -142,21 +150,33 @@ void run_vector(const Json& v, Score& score) {
   sim::LaunchParams launch;
   auto probe = sim::Probe::start(*program, memory, launch);
   REQUIRE(probe);
+  probe->forget();
   for (const auto& [name, dst] : v["dst"].items()) set_register(*probe, dst["reg"], dst["before"]);
   for (const auto& [name, src] : v["src"].items()) set_register(*probe, src["reg"], src["val"]);
   // v255 is where tinygrad's tests keep the lane number.
   for (unsigned lane = 0; lane < 32; ++lane) probe->set_vgpr(255, lane, lane);
   probe->set_sgpr(isa::sreg::vcc_lo, v["vcc"][0].get<std::uint32_t>());
   probe->set_sgpr(isa::sreg::exec_lo, v["exec"].get<std::uint32_t>());
-  probe->set_mode(0x3F0);  // denormals kept, nearest even, IEEE, DX10_CLAMP
+  probe->set_mode(0x3C0);  // as these tests ran: nearest even, f32 denormals flushed, IEEE, DX10_CLAMP
   probe->run();
+  // A source that the recorder missed shows as one that nobody has written.
+  if (count(probe->faults(), sim::FaultKind::undefined_value) != 0) {
+    --score.used;
+    ++score.unusable;
+    return;
+  }
   const std::string what = difference(*probe, v);
   if (what.empty()) {
     ++score.passed;
     return;
   }
   const std::string key = v["test"].get<std::string>() + " " + v["op"].get<std::string>();
-  if (!explained().contains(key)) score.failures.push_back(key + " " + v["asm"].get<std::string>() + ":" + what);
+  if (explained().contains(key)) {
+    ++score.explained;
+    CHECK_FALSE(v["compared_with_hw"].get<bool>());
+    return;
+  }
+  score.failures.push_back(key + " " + v["asm"].get<std::string>() + ":" + what);
 }
 
 TEST_CASE("Recorded RDNA3 instruction vectors", "[sim][vectors]") {
@@ -169,10 +189,11 @@ TEST_CASE("Recorded RDNA3 instruction vectors", "[sim][vectors]") {
   for (const auto& [op, n] : score.not_simulated) missing += fmt::format("{} ({}) ", op, n);
   INFO(failures);
   INFO("not simulated: " << missing);
-  INFO(score.used << " used, " << score.passed << " passed, " << explained().size() << " explained, " << score.unknown
-                  << " of opcodes that are not simulated, " << score.unusable << " record the wrong register");
+  INFO(score.used << " used, " << score.passed << " passed, " << score.explained << " explained, " << score.unknown
+                  << " of opcodes that are not simulated, " << score.unusable << " lack an input");
   CHECK(score.failures.empty());
-  CHECK(score.used >= 400);
+  CHECK(score.explained == explained().size());
+  CHECK(score.passed >= 555);
 }
 
 }  // namespace

@@ -7,7 +7,9 @@
 #include <cstring>
 #include <fstream>
 #include <iterator>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <numeric>
 #include <random>
 #include <vector>
 
@@ -108,16 +110,19 @@ void append(std::vector<std::byte>& kernarg, std::uint64_t value, std::size_t by
 
 void compare(const Inputs& in, Format format, const std::vector<std::uint16_t>& c, TritonOutcome& outcome) {
   double dot = 0, cc = 0, rr = 0;
-  std::vector<double> reference;
+  std::vector<double> weights, activations, reference;
+  for (std::uint32_t column = 0; column < in.n; ++column) {
+    for (std::uint32_t k = 0; k < in.k; ++k) {
+      const std::uint32_t g = k / in.group;
+      const double scale = format.decode(in.s[std::size_t{column} * (in.k / in.group) + g]);
+      weights.push_back(scale * (in.nibble(column, k) - in.zero(column, g)));
+    }
+  }
+  for (const std::uint16_t bits : in.a) activations.push_back(format.decode(bits));
   for (std::uint32_t row = 0; row < in.m; ++row) {
     for (std::uint32_t column = 0; column < in.n; ++column) {
-      double sum = 0;
-      for (std::uint32_t k = 0; k < in.k; ++k) {
-        const std::uint32_t g = k / in.group;
-        const double scale = format.decode(in.s[std::size_t{column} * (in.k / in.group) + g]);
-        sum += format.decode(in.a[std::size_t{row} * in.k + k]) * scale * (in.nibble(column, k) - in.zero(column, g));
-      }
-      reference.push_back(sum);
+      const double* a = activations.data() + std::size_t{row} * in.k;
+      reference.push_back(std::inner_product(a, a + in.k, weights.data() + std::size_t{column} * in.k, 0.0));
     }
   }
   for (std::size_t i = 0; i < reference.size(); ++i) {

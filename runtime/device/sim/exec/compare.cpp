@@ -57,6 +57,15 @@ void compare_f32(Wave& w, const Inst& inst) {
   finish(w, inst, flags);
 }
 
+template <auto F>
+void compare_f16(Wave& w, const Inst& inst) {
+  Lanes sa, sb, flags;
+  const u32* a = fetch_f16(w, inst, 0, sa);
+  const u32* b = fetch_f16(w, inst, 1, sb);
+  each_lane(w.lanes, [&](unsigned l) { flags.x[l] = F(as_f32(a[l]), as_f32(b[l])) ? 1 : 0; });
+  finish(w, inst, flags);
+}
+
 constexpr auto lt = [](auto a, auto b) { return a < b; };
 constexpr auto eq = [](auto a, auto b) { return a == b; };
 constexpr auto le = [](auto a, auto b) { return a <= b; };
@@ -94,20 +103,25 @@ void add_compare(Handlers& h) {
 #undef WJ_COMPARES
 
   // The n-forms negate, so they are true on NaN.
-  h.set(Opcode::v_cmp_lt_f32, compare_f32<lt>);
-  h.set(Opcode::v_cmp_eq_f32, compare_f32<eq>);
-  h.set(Opcode::v_cmp_le_f32, compare_f32<le>);
-  h.set(Opcode::v_cmp_gt_f32, compare_f32<gt>);
-  h.set(Opcode::v_cmp_lg_f32, compare_f32<less_or_greater>);
-  h.set(Opcode::v_cmp_ge_f32, compare_f32<ge>);
-  h.set(Opcode::v_cmp_o_f32, compare_f32<ordered>);
-  h.set(Opcode::v_cmp_u_f32, compare_f32<negated<ordered>>);
-  h.set(Opcode::v_cmp_nge_f32, compare_f32<negated<ge>>);
-  h.set(Opcode::v_cmp_nlg_f32, compare_f32<negated<less_or_greater>>);
-  h.set(Opcode::v_cmp_ngt_f32, compare_f32<negated<gt>>);
-  h.set(Opcode::v_cmp_nle_f32, compare_f32<negated<le>>);
-  h.set(Opcode::v_cmp_neq_f32, compare_f32<negated<eq>>);
-  h.set(Opcode::v_cmp_nlt_f32, compare_f32<negated<lt>>);
+#define WJ_FLOAT_COMPARE(name, ...)                                  \
+  h.set(Opcode::v_cmp_##name##_f32, compare_f32<__VA_ARGS__>);       \
+  h.set(Opcode::v_cmpx_##name##_f32, compare_f32<__VA_ARGS__>);      \
+  h.set(Opcode::v_cmp_##name##_f16, compare_f16<__VA_ARGS__>);
+  WJ_FLOAT_COMPARE(lt, lt)
+  WJ_FLOAT_COMPARE(eq, eq)
+  WJ_FLOAT_COMPARE(le, le)
+  WJ_FLOAT_COMPARE(gt, gt)
+  WJ_FLOAT_COMPARE(lg, less_or_greater)
+  WJ_FLOAT_COMPARE(ge, ge)
+  WJ_FLOAT_COMPARE(o, ordered)
+  WJ_FLOAT_COMPARE(u, negated<ordered>)
+  WJ_FLOAT_COMPARE(nge, negated<ge>)
+  WJ_FLOAT_COMPARE(nlg, negated<less_or_greater>)
+  WJ_FLOAT_COMPARE(ngt, negated<gt>)
+  WJ_FLOAT_COMPARE(nle, negated<le>)
+  WJ_FLOAT_COMPARE(neq, negated<eq>)
+  WJ_FLOAT_COMPARE(nlt, negated<lt>)
+#undef WJ_FLOAT_COMPARE
 }
 
 }  // namespace wavejit::sim::WAVEJIT_SIM_VARIANT

@@ -106,6 +106,32 @@ void cvt_pk_u8(Wave& w, const Inst& inst) {
   store_row(w, inst.dst, out.x, write_mask(w, inst));
 }
 
+/// [-1, 1] or [0, 1] to all of a 16-bit integer, to nearest.
+WJ_SIM_INLINE u32 f32_to_snorm16(float x) {
+  const float low = x > -1.0F ? x : -1.0F;
+  const float clamped = x == x ? (low < 1.0F ? low : 1.0F) : 0.0F;
+  return static_cast<u32>(static_cast<i32>(__builtin_roundevenf(clamped * 32767.0F))) & 0xFFFF;
+}
+WJ_SIM_INLINE u32 f32_to_unorm16(float x) {
+  const float low = x > 0.0F ? x : 0.0F;
+  return static_cast<u32>(static_cast<i32>(__builtin_roundevenf((low < 1.0F ? low : 1.0F) * 65535.0F)));
+}
+
+/// Two 32-bit integers, saturated to 16.
+template <bool Signed>
+void pack_from_i32(Wave& w, const Inst& inst) {
+  Lanes sa, sb, out;
+  const u32* a = fetch(w, inst, 0, sa);
+  const u32* b = fetch(w, inst, 1, sb);
+  const auto narrow = [](u32 x) {
+    const i32 v = static_cast<i32>(x);
+    if (!Signed) return x > 0xFFFF ? 0xFFFFU : x;
+    return static_cast<u32>(v > 0x7FFF ? 0x7FFF : v < -0x8000 ? -0x8000 : v) & 0xFFFF;
+  };
+  for (unsigned l = 0; l < w.lanes; ++l) out.x[l] = narrow(a[l]) | narrow(b[l]) << 16;
+  store_row(w, inst.dst, out.x, write_mask(w, inst));
+}
+
 void cvt_widen16(Wave& w, const Inst& inst) {
   const bool is_signed = inst.op == Opcode::v_cvt_i32_i16;
   Lanes sa, out;
@@ -138,6 +164,14 @@ void add_convert(Handlers& h) {
   h.set(Opcode::v_cvt_i16_f16, int16_from_f16<[](float a) { return f32_to_i16(a); }>);
   h.set(Opcode::v_cvt_pk_rtz_f16_f32, pack_from_f32<[](u32 a) { return f32_to_f16(a, Round::zero); }>);
   h.set(Opcode::v_cvt_pk_bf16_f32, pack_from_f32<[](u32 a) { return f32_to_bf16_nearest(a); }>);
+  h.set(Opcode::v_cvt_pk_i16_f32, pack_from_f32<[](u32 a) { return f32_to_i16(as_f32(a)); }>);
+  h.set(Opcode::v_cvt_pk_u16_f32, pack_from_f32<[](u32 a) { return f32_to_u16(as_f32(a)); }>);
+  h.set(Opcode::v_cvt_pk_norm_i16_f32, pack_from_f32<[](u32 a) { return f32_to_snorm16(as_f32(a)); }>);
+  h.set(Opcode::v_cvt_pk_norm_u16_f32, pack_from_f32<[](u32 a) { return f32_to_unorm16(as_f32(a)); }>);
+  h.set(Opcode::v_cvt_pk_u16_u32, pack_from_i32<false>);
+  h.set(Opcode::v_cvt_pk_i16_i32, pack_from_i32<true>);
+  h.set(Opcode::v_cvt_nearest_i32_f32, from_f32<[](float a) { return f32_to_i32(__builtin_floorf(a + 0.5F)); }>);
+  h.set(Opcode::v_cvt_floor_i32_f32, from_f32<[](float a) { return f32_to_i32(__builtin_floorf(a)); }>);
   h.set(Opcode::v_cvt_pk_u8_f32, cvt_pk_u8);
   h.set(Opcode::v_cvt_i32_i16, cvt_widen16);
   h.set(Opcode::v_cvt_u32_u16, cvt_widen16);

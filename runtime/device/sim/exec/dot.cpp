@@ -149,6 +149,7 @@ void add_dot(Handlers& h) {
   h.set(Opcode::v_dot4_i32_iu8, dot_int<8, true>);
   h.set(Opcode::v_dot4_u32_u8, dot_int<8, false>);
   h.set(Opcode::v_dot8_i32_iu4, dot_int<4, true>);
+  h.set(Opcode::v_dot8_u32_u4, dot_int<4, false>);
 }
 
 }  // namespace wavejit::sim::WAVEJIT_SIM_VARIANT

@@ -42,6 +42,14 @@ void minmax3(Wave& w, const Inst& inst) {
             w, inst);
 }
 
+/// v_minmax: max(min(a, b), c); v_maxmin: min(max(a, b), c).
+template <bool Inner>
+void mixed3(Wave& w, const Inst& inst) {
+  w.mode.ieee
+      ? f32<[](float a, float b, float c) { return extreme<!Inner, true>(extreme<Inner, true>(a, b), c); }>(w, inst)
+      : f32<[](float a, float b, float c) { return extreme<!Inner, false>(extreme<Inner, false>(a, b), c); }>(w, inst);
+}
+
 template <bool Ieee>
 WJ_SIM_INLINE float median(float a, float b, float c) {
   const float low = extreme<false, Ieee>(extreme<false, Ieee>(a, b), c);
@@ -126,6 +134,8 @@ void add_float(Handlers& h) {
   h.set(Opcode::v_max_f32, minmax<true>);
   h.set(Opcode::v_min3_f32, minmax3<false>);
   h.set(Opcode::v_max3_f32, minmax3<true>);
+  h.set(Opcode::v_minmax_f32, mixed3<false>);
+  h.set(Opcode::v_maxmin_f32, mixed3<true>);
   h.set(Opcode::v_med3_f32, med3);
   h.set(Opcode::v_rndne_f32, f32<[](float a) { return __builtin_roundevenf(a); }>);
   h.set(Opcode::v_trunc_f32, f32<[](float a) { return __builtin_truncf(a); }>);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 // VALU: f16 and packed f16. Sums and products of f16 in f32 with one more rounding to f16 are
 // correctly rounded (24 >= 2*11 + 2 bits) to nearest; f16_sum_odd serves every mode.
+#include <cmath>
+
 #include "runtime/device/sim/exec/valu.hpp"
 
 namespace wavejit::sim::WAVEJIT_SIM_VARIANT {
@@ -42,6 +44,58 @@ void minmax(Wave& w, const Inst& inst) {
     w.mode.ieee ? f16<Ieee>(w, inst) : f16<Plain>(w, inst);
   }
 }
+
+/// minimum or maximum of three; of two against the third (minmax, maxmin are not f16 on these targets).
+template <bool Maximum>
+void extreme3(Wave& w, const Inst& inst) {
+  w.mode.ieee ? f16<[](float a, float b, float c) {
+    return extreme_ieee<Maximum>(as_f32(extreme_ieee<Maximum>(a, b)), c);
+  }>(w, inst)
+              : f16<[](float a, float b, float c) {
+                  return extreme<Maximum>(as_f32(extreme<Maximum>(a, b)), c);
+                }>(w, inst);
+}
+
+WJ_SIM_INLINE u32 median(float a, float b, float c) {
+  const float low = as_f32(extreme<false>(as_f32(extreme<false>(a, b)), c));
+  if (is_nan(bits_of(a)) || is_nan(bits_of(b)) || is_nan(bits_of(c))) return bits_of(low);
+  const float high = as_f32(extreme<true>(as_f32(extreme<true>(a, b)), c));
+  return high == a ? extreme<true>(b, c) : high == b ? extreme<true>(a, c) : extreme<true>(a, b);
+}
+
+WJ_SIM_INLINE u32 fract(float x) {
+  const float f = x - __builtin_floorf(x);
+  return f >= 1.0F ? 0x3F7FE000 : bits_of(f);  // the largest f16 below 1
+}
+
+/// The exponent is a 16-bit integer in the operand's half.
+void ldexp(Wave& w, const Inst& inst) {
+  Lanes sa, sb, out;
+  const u32* a = fetch_f16(w, inst, 0, sa);
+  const u32* b = fetch_half(w, inst, 1, sb);
+  for (unsigned l = 0; l < w.lanes; ++l) {
+    const int n = static_cast<std::int16_t>(b[l]);
+    out.x[l] = bits_of(std::ldexp(as_f32(a[l]), n > 60 ? 60 : n < -60 ? -60 : n));
+  }
+  finish_f16(w, inst, out);
+  store_half(w, inst, out, write_mask(w, inst));
+}
+
+template <double (*F)(double)>
+void trans(Wave& w, const Inst& inst) {
+  Lanes sa, out;
+  const u32* a = fetch_f16(w, inst, 0, sa);
+  for (unsigned l = 0; l < w.lanes; ++l) {
+    out.x[l] = bits_of(static_cast<float>(F(static_cast<double>(as_f32(a[l])))));
+  }
+  finish_f16(w, inst, out);
+  store_half(w, inst, out, write_mask(w, inst));
+}
+double rcp_unit(double x) { return 1.0 / x; }
+double rsq_unit(double x) { return 1.0 / std::sqrt(x); }
+double sqrt_unit(double x) { return std::sqrt(x); }
+double exp2_unit(double x) { return std::exp2(x); }
+double log2_unit(double x) { return std::log2(x); }
 
 void fmac(Wave& w, const Inst& inst) {
   Lanes sa, sb, sc, out;
@@ -122,6 +176,23 @@ void add_half(Handlers& h) {
   h.set(Opcode::v_fmac_f16, fmac, f);
   h.set(Opcode::v_max_f16, minmax<max_plain, max_ieee, false>);
   h.set(Opcode::v_min_f16, minmax<min_plain, min_ieee, false>);
+  h.set(Opcode::v_subrev_f16, f16<[](float a, float b) { return f16_sum_odd(b, -a); }>, f);
+  h.set(Opcode::v_fmaak_f16, f16<fma3>, f);
+  h.set(Opcode::v_fmamk_f16, f16<fma3>, f);
+  h.set(Opcode::v_min3_f16, extreme3<false>);
+  h.set(Opcode::v_max3_f16, extreme3<true>);
+  h.set(Opcode::v_med3_f16, f16<[](float a, float b, float c) { return median(a, b, c); }>);
+  h.set(Opcode::v_rndne_f16, f16<[](float a) { return bits_of(__builtin_roundevenf(a)); }>);
+  h.set(Opcode::v_trunc_f16, f16<[](float a) { return bits_of(__builtin_truncf(a)); }>);
+  h.set(Opcode::v_floor_f16, f16<[](float a) { return bits_of(__builtin_floorf(a)); }>);
+  h.set(Opcode::v_ceil_f16, f16<[](float a) { return bits_of(__builtin_ceilf(a)); }>);
+  h.set(Opcode::v_fract_f16, f16<[](float a) { return fract(a); }>);
+  h.set(Opcode::v_ldexp_f16, ldexp, f);
+  h.set(Opcode::v_rcp_f16, trans<rcp_unit>);
+  h.set(Opcode::v_rsq_f16, trans<rsq_unit>);
+  h.set(Opcode::v_sqrt_f16, trans<sqrt_unit>);
+  h.set(Opcode::v_exp_f16, trans<exp2_unit>);
+  h.set(Opcode::v_log_f16, trans<log2_unit>);
   h.set(Opcode::v_pack_b32_f16, pack);
   h.set(Opcode::v_pk_add_f16, packed_f16<add>, f);
   h.set(Opcode::v_pk_mul_f16, packed_f16<mul>, f);

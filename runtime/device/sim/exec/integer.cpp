@@ -50,6 +50,12 @@ WJ_SIM_INLINE u32 reverse_bits(u32 x) {
   return x >> 16 | x << 16;
 }
 
+/// Position of the first bit that differs from the sign; -1 when none does.
+WJ_SIM_INLINE u32 leading_signs(u32 a) {
+  const u32 differing = a ^ u(s(a) >> 31);
+  return differing == 0 ? ~0U : static_cast<u32>(std::countl_zero(differing));
+}
+
 WJ_SIM_INLINE u32 median(i64 a, i64 b, i64 c) {
   return low32(std::max(std::min(a, b), std::min(std::max(a, b), c)));
 }
@@ -130,6 +136,18 @@ void add_arithmetic(Handlers& h) {
   h.set(Opcode::v_max_i32, int32<[](u32 a, u32 b) { return (s(a) > s(b) ? a : b); }>);
   h.set(Opcode::v_med3_i32, int32<[](u32 a, u32 b, u32 c) { return median(s(a), s(b), s(c)); }>);
   h.set(Opcode::v_med3_u32, int32<[](u32 a, u32 b, u32 c) { return median(a, b, c); }>);
+  h.set(Opcode::v_mul_hi_u32_u24,
+        int32<[](u32 a, u32 b) { return static_cast<u32>((u64{a & 0xFFFFFF} * (b & 0xFFFFFF)) >> 32); }>);
+  h.set(Opcode::v_mul_hi_i32_i24, int32<[](u32 a, u32 b) { return low32((i64{sext24(a)} * sext24(b)) >> 32); }>);
+  h.set(Opcode::v_min3_u32, int32<[](u32 a, u32 b, u32 c) { return std::min(std::min(a, b), c); }>);
+  h.set(Opcode::v_max3_u32, int32<[](u32 a, u32 b, u32 c) { return std::max(std::max(a, b), c); }>);
+  h.set(Opcode::v_min3_i32, int32<[](u32 a, u32 b, u32 c) { return u(std::min(std::min(s(a), s(b)), s(c))); }>);
+  h.set(Opcode::v_max3_i32, int32<[](u32 a, u32 b, u32 c) { return u(std::max(std::max(s(a), s(b)), s(c))); }>);
+  // minmax: the lesser of the first two against the third; maxmin the other way round.
+  h.set(Opcode::v_minmax_u32, int32<[](u32 a, u32 b, u32 c) { return std::max(std::min(a, b), c); }>);
+  h.set(Opcode::v_maxmin_u32, int32<[](u32 a, u32 b, u32 c) { return std::min(std::max(a, b), c); }>);
+  h.set(Opcode::v_minmax_i32, int32<[](u32 a, u32 b, u32 c) { return u(std::max(std::min(s(a), s(b)), s(c))); }>);
+  h.set(Opcode::v_maxmin_i32, int32<[](u32 a, u32 b, u32 c) { return u(std::min(std::max(s(a), s(b)), s(c))); }>);
   h.set(Opcode::v_sad_u8, int32<[](u32 a, u32 b, u32 c) { return sad_u8(a, b, c); }>);
 }
 
@@ -152,6 +170,9 @@ void add_bits(Handlers& h) {
   h.set(Opcode::v_bfm_b32, int32<[](u32 a, u32 b) { return field_mask(a) << (b & 31); }>);
   h.set(Opcode::v_bfrev_b32, int32<[](u32 a) { return reverse_bits(a); }>);
   h.set(Opcode::v_bcnt_u32_b32, int32<[](u32 a, u32 b) { return static_cast<u32>(std::popcount(a)) + b; }>);
+  h.set(Opcode::v_clz_i32_u32, int32<[](u32 a) { return a == 0 ? ~0U : static_cast<u32>(std::countl_zero(a)); }>);
+  h.set(Opcode::v_ctz_i32_b32, int32<[](u32 a) { return a == 0 ? ~0U : static_cast<u32>(std::countr_zero(a)); }>);
+  h.set(Opcode::v_cls_i32, int32<[](u32 a) { return leading_signs(a); }>);
   h.set(Opcode::v_mbcnt_lo_u32_b32, mbcnt<false>);
   h.set(Opcode::v_mbcnt_hi_u32_b32, mbcnt<true>);
   h.set(Opcode::v_alignbit_b32,

@@ -64,33 +64,45 @@ void load_pairs(Wave& w, const Inst& inst, unsigned operand, Fragment& f) {
   }
 }
 
-/// One step of the sum. Without FMA hardware: the product is exact in f64 and so is the sum as far as
-/// rounding to f32 can tell (16-bit factors).
-WJ_SIM_INLINE float step(float a, float b, float c) {
-#ifdef __FMA__
-  return __builtin_fmaf(a, b, c);
-#else
-  return static_cast<float>(static_cast<double>(a) * b + c);
-#endif
-}
-
-/// Rows in blocks of four, so that the sums stay in registers.
+#if defined(__AVX2__) && defined(__FMA__)
+/// c += a b, four rows at a time so that the sums stay in registers.
 void multiply(const Fragment& a, const Fragment& b, Tile& c) {
   constexpr unsigned block = 4;
   for (unsigned i = 0; i < n; i += block) {
-    float sum[block][n];
-    for (unsigned r = 0; r < block; ++r)
-      for (unsigned j = 0; j < n; ++j) sum[r][j] = as_f32(c.x[i + r][j]);
-    for (unsigned k = 0; k < n; ++k) {
-      for (unsigned r = 0; r < block; ++r) {
-        const float factor = as_f32(a.x[k][i + r]);
-        for (unsigned j = 0; j < n; ++j) sum[r][j] = step(factor, as_f32(b.x[k][j]), sum[r][j]);
+    __m256 sum[block][2];
+    for (unsigned r = 0; r < block; ++r) {
+      for (unsigned h = 0; h < 2; ++h) {
+        sum[r][h] = _mm256_load_ps(reinterpret_cast<const float*>(&c.x[i + r][8 * h]));
       }
     }
-    for (unsigned r = 0; r < block; ++r)
-      for (unsigned j = 0; j < n; ++j) c.x[i + r][j] = bits_of(sum[r][j]);
+    for (unsigned k = 0; k < n; ++k) {
+      const __m256 low = _mm256_load_ps(reinterpret_cast<const float*>(&b.x[k][0]));
+      const __m256 high = _mm256_load_ps(reinterpret_cast<const float*>(&b.x[k][8]));
+      for (unsigned r = 0; r < block; ++r) {
+        const __m256 factor = _mm256_broadcast_ss(reinterpret_cast<const float*>(&a.x[k][i + r]));
+        sum[r][0] = _mm256_fmadd_ps(factor, low, sum[r][0]);
+        sum[r][1] = _mm256_fmadd_ps(factor, high, sum[r][1]);
+      }
+    }
+    for (unsigned r = 0; r < block; ++r) {
+      for (unsigned h = 0; h < 2; ++h) _mm256_store_ps(reinterpret_cast<float*>(&c.x[i + r][8 * h]), sum[r][h]);
+    }
   }
 }
+#else
+/// Without FMA hardware: the product is exact in f64, and so is the sum as far as rounding it to f32 can tell
+/// (the factors have 16 bits).
+void multiply(const Fragment& a, const Fragment& b, Tile& c) {
+  for (unsigned i = 0; i < n; ++i) {
+    for (unsigned k = 0; k < n; ++k) {
+      const double factor = as_f32(a.x[k][i]);
+      for (unsigned j = 0; j < n; ++j) {
+        c.x[i][j] = bits_of(static_cast<float>(factor * as_f32(b.x[k][j]) + as_f32(c.x[i][j])));
+      }
+    }
+  }
+}
+#endif
 
 template <Format T>
 void wmma_f32(Wave& w, const Inst& inst) {
@@ -109,6 +121,33 @@ void wmma_f32(Wave& w, const Inst& inst) {
   }
   multiply(a, b, c);
   store_d(w, inst, c);
+}
+
+/// 16-bit C and D: one value per register, in the half that op_sel[2] names; the other half is kept. The sum
+/// runs in f32 and is rounded once, to nearest even.
+template <Format T>
+void wmma_16(Wave& w, const Inst& inst) {
+  check_layout(w, inst, 8);
+  Fragment a, b;
+  Tile c;
+  load_pairs<T>(w, inst, 0, a);
+  load_pairs<T>(w, inst, 1, b);
+  load_c(w, inst, c);
+  const bool high = (inst.mods.op_sel >> 2 & 1) != 0;
+  const bool constant = inst.src[2].kind != Source::Kind::vgpr;
+  for (auto& row : c.x) {
+    for (u32& x : row) {
+      const u32 half = high && !constant ? x >> 16 : x & 0xFFFF;
+      x = T == Format::f16 ? f16_to_f32(half) : half << 16;
+    }
+  }
+  multiply(a, b, c);
+  u32* d = w.row(inst.dst);
+  const u32* sums = &c.x[0][0];
+  for (unsigned i = 0; i < n * n; ++i) {
+    const u32 half = T == Format::f16 ? f32_to_f16_nearest(sums[i]) : f32_to_bf16_nearest(sums[i]);
+    d[i] = high ? (d[i] & 0xFFFF) | half << 16 : (d[i] & 0xFFFF0000) | half;
+  }
 }
 
 /// A and B of `Bits`-wide integers, 32/Bits of k per dword; neg_lo says signed.
@@ -147,6 +186,8 @@ void wmma_i32(Wave& w, const Inst& inst) {
 void add_matrix(Handlers& h) {
   h.set(Opcode::v_wmma_f32_16x16x16_f16, wmma_f32<Format::f16>);
   h.set(Opcode::v_wmma_f32_16x16x16_bf16, wmma_f32<Format::bf16>);
+  h.set(Opcode::v_wmma_f16_16x16x16_f16, wmma_16<Format::f16>);
+  h.set(Opcode::v_wmma_bf16_16x16x16_bf16, wmma_16<Format::bf16>);
   h.set(Opcode::v_wmma_i32_16x16x16_iu8, wmma_i32<8>);
   h.set(Opcode::v_wmma_i32_16x16x16_iu4, wmma_i32<4>);
 }

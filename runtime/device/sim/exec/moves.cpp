@@ -84,11 +84,12 @@ void permlane(Wave& w, const Inst& inst) {
   store_row(w, inst.dst, out.x, exec);
 }
 
-/// Swaps the halves of a wave64; in wave32 it is a move.
+/// Swaps the halves of a wave64; in wave32 it does nothing.
 void permlane64(Wave& w, const Inst& inst) {
+  if (w.lanes != 64) return;
   Lanes scratch, out;
   const u32* a = plain(w, inst.src[0], scratch);
-  for (unsigned l = 0; l < w.lanes; ++l) out.x[l] = a[w.lanes == 64 ? l ^ 32U : l];
+  for (unsigned l = 0; l < w.lanes; ++l) out.x[l] = a[l ^ 32U];
   store_row(w, inst.dst, out.x, w.exec());
 }
 
@@ -98,6 +99,22 @@ void swap(Wave& w, const Inst& inst) {
   std::memcpy(b.x, w.row(inst.dst), w.lanes * sizeof(u32));
   store_row(w, inst.dst, a.x, w.exec());
   store_row(w, inst.src[0].reg, b.x, w.exec());
+}
+
+/// Exchanges the halves that the two operands name.
+void swap16(Wave& w, const Inst& inst) {
+  const u64 exec = w.exec();
+  const unsigned da = inst.src[0].high ? 16 : 0;
+  const unsigned db = inst.dst_high ? 16 : 0;
+  for (unsigned l = 0; l < w.lanes; ++l) {
+    if ((exec >> l & 1) == 0) continue;
+    u32& x = w.row(inst.src[0].reg)[l];
+    const u32 a = x >> da & 0xFFFF;
+    u32& y = w.row(inst.dst)[l];
+    const u32 b = y >> db & 0xFFFF;
+    y = (y & ~(0xFFFFU << db)) | a << db;
+    x = (x & ~(0xFFFFU << da)) | b << da;
+  }
 }
 
 }  // namespace
@@ -115,6 +132,7 @@ void add_moves(Handlers& h) {
   h.set(Opcode::v_permlanex16_b32, permlane<true>);
   h.set(Opcode::v_permlane64_b32, permlane64);
   h.set(Opcode::v_swap_b32, swap);
+  h.set(Opcode::v_swap_b16, swap16);
 }
 
 }  // namespace wavejit::sim::WAVEJIT_SIM_VARIANT

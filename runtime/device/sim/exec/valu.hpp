@@ -185,15 +185,21 @@ WJ_SIM_INLINE const u32* fetch_f32(Wave& w, const Inst& inst, unsigned i, Lanes&
   return scratch.x;
 }
 
+/// Hardware ignores output modifiers in IEEE mode and where results keep denormals.
+WJ_SIM_INLINE unsigned active_omod(const Wave& w, const Inst& inst, bool flushed) {
+  return w.mode.ieee || !flushed ? 0 : inst.mods.omod & 3U;
+}
+
 /// omod, clamp and MODE's flush of results.
 WJ_SIM_INLINE void finish_f32(Wave& w, const Inst& inst, Lanes& out) {
-  if (inst.mods.omod == 0 && !inst.mods.clamp && !w.mode.flush_out32) [[likely]] return;
+  if (!inst.mods.clamp && !w.mode.flush_out32) [[likely]] return;
   static constexpr float scales[4] = {1.0F, 2.0F, 4.0F, 0.5F};
-  const float scale = scales[inst.mods.omod & 3];
+  const unsigned omod = active_omod(w, inst, w.mode.flush_out32);
+  const float scale = scales[omod];
   for (unsigned l = 0; l < w.lanes; ++l) {
     u32 x = out.x[l];
     if (w.mode.flush_out32) x = flush_f32(x);
-    if (inst.mods.omod != 0) x = flush_f32(bits_of(as_f32(x) * scale));
+    if (omod != 0) x = flush_f32(bits_of(as_f32(x) * scale));
     if (inst.mods.clamp) {
       if (is_nan(x)) {
         x = w.mode.dx10_clamp ? 0 : x;
@@ -249,14 +255,13 @@ WJ_SIM_INLINE void finish_f16(Wave& w, const Inst& inst, Lanes& out) {
   } else {
     for (unsigned l = 0; l < w.lanes; ++l) out.x[l] = f32_to_f16(out.x[l], static_cast<Round>(w.mode.round16));
   }
-  if (inst.mods.omod == 0 && !inst.mods.clamp && !w.mode.flush_out16) [[likely]] return;
+  if (!inst.mods.clamp && !w.mode.flush_out16) [[likely]] return;
   static constexpr float scales[4] = {1.0F, 2.0F, 4.0F, 0.5F};
+  const unsigned omod = active_omod(w, inst, w.mode.flush_out16);
   for (unsigned l = 0; l < w.lanes; ++l) {
     u32 h = out.x[l];
     if (w.mode.flush_out16) h = flush_f16(h);
-    if (inst.mods.omod != 0) {
-      h = f32_to_f16_nearest(bits_of(as_f32(f16_to_f32(h)) * scales[inst.mods.omod & 3]));
-    }
+    if (omod != 0) h = f32_to_f16_nearest(bits_of(as_f32(f16_to_f32(h)) * scales[omod]));
     if (inst.mods.clamp) {
       const bool nan = (h & 0x7FFF) > 0x7C00;
       const bool negative = (h & 0x8000) != 0;
@@ -364,6 +369,7 @@ void add_convert(Handlers& h);
 void add_half(Handlers& h);
 void add_dot(Handlers& h);
 void add_compare(Handlers& h);
+void add_special(Handlers& h);
 void add_matrix(Handlers& h);
 
 }  // namespace wavejit::sim::WAVEJIT_SIM_VARIANT

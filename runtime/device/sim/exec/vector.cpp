@@ -13,6 +13,7 @@ void add_vector(Handlers& h) {
   add_half(h);
   add_dot(h);
   add_compare(h);
+  add_special(h);
   add_matrix(h);
 }
 

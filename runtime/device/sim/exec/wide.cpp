@@ -79,6 +79,8 @@ void add_wide(Handlers& h) {
   h.set(Opcode::v_sub_co_u32, carry<true, false>);
   h.set(Opcode::v_add_co_ci_u32, carry<false, true>);
   h.set(Opcode::v_sub_co_ci_u32, carry<true, true>);
+  h.set(Opcode::v_subrev_co_u32, carry<true, false, true>);
+  h.set(Opcode::v_subrev_co_ci_u32, carry<true, true, true>);
   h.set(Opcode::v_mad_u64_u32, mad64<false>);
   h.set(Opcode::v_mad_i64_i32, mad64<true>);
 }
