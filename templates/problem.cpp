@@ -40,9 +40,9 @@ Result<Problem> normalise(const Problem& problem, const target::Target& target) 
   Problem p = problem;
   if (p.activation != DataType::bf16)
     return fail_field(ErrorCode::unsupported, "act", std::string(name(p.activation)), "bf16");
-  if (target.dot2_bf16 == target::Dot2Bf16Rounding::absent)
+  if (target.dot2_bf16 == target::Dot2Bf16Rounding::absent || !target.wmma16.replicated_halves)
     return fail_field(ErrorCode::unsupported, "target", std::string(target.name),
-                      "one that has v_dot2_bf16_bf16 (gfx11)");
+                      "one with v_dot2_bf16_bf16 and the WMMA operands of gfx11");
   if (p.zero_points != ZeroPoints::symmetric)
     return fail_field(ErrorCode::unsupported, "zero_points", "packed", "symmetric");
   if (p.n < 1 || p.n >= max_dimension) return bad("n", p.n, "between 1 and 2^31 - 1");

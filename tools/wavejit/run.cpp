@@ -17,6 +17,7 @@
 #include "tools/wavejit/json.hpp"
 #include "tools/wavejit/options.hpp"
 #include "tools/wavejit/progress.hpp"
+#include "tools/wavejit/run_any.hpp"
 
 namespace wavejit::tools {
 namespace {
@@ -28,9 +29,22 @@ struct RunOptions {
   bool whole = false;
   std::uint64_t seed = 1;
   std::string soffset = "both";
+  std::string args, kernel;
+  std::vector<std::string> without_check;
   bool card = false;
   bool json = false;
 };
+
+Result<sim::Checks> checks_of(const std::vector<std::string>& without) {
+  sim::Checks checks = sim::Checks::all();
+  for (const std::string& name : without) {
+    const auto kind = sim::find_fault(name);
+    if (!kind)
+      return fail_field(ErrorCode::invalid_argument, "without-check", name, "the name of a simulator check");
+    checks = checks.without(*kind);
+  }
+  return checks;
+}
 
 Result<sim::SoffsetRule> soffset_rule(const std::string& name) {
   if (name == "both") return sim::SoffsetRule::both;
@@ -89,6 +103,18 @@ void print_text(const harness::Report& r, bool whole_card) {
 }
 
 Result<bool> run_command(const RunOptions& options) {
+  const auto checks = checks_of(options.without_check);
+  if (!checks) return std::unexpected(checks.error());
+  if (!options.args.empty()) {
+    const auto rule = soffset_rule(options.soffset);
+    if (!rule) return std::unexpected(rule.error());
+    if (options.file.empty())
+      return fail_field(ErrorCode::invalid_argument, "file", "absent", "a code object to run with --args");
+    sim::Options sim;
+    sim.checks = *checks;
+    sim.soffset = *rule;
+    return run_any(options.file, options.args, options.kernel, options.problem.target, sim, options.json);
+  }
   const auto job = resolve(options.problem);
   if (!job) return std::unexpected(job.error());
   const auto soffset = soffset_rule(options.soffset);
@@ -104,6 +130,7 @@ Result<bool> run_command(const RunOptions& options) {
   request.seed = options.seed;
   request.sample = options.whole ? 0 : options.sample;
   request.sim.soffset = *soffset;
+  request.sim.checks = *checks;
   ProgressBar bar("workgroups");
   request.sim.progress = [&bar](std::uint64_t done, std::uint64_t all) { bar.update(done, all); };
 
@@ -136,6 +163,12 @@ Action add_run(CLI::App& app) {
       app.add_option("--sample", options->sample, "Workgroups to run; tails, first and middle come first")
           ->capture_default_str();
   app.add_flag("--whole", options->whole, "Run every workgroup")->excludes(sample);
+  app.add_option(
+      "--args", options->args,
+      "Run any code object: a JSON file with grid, block and arguments (tools/wavejit/launch_file.hpp)");
+  app.add_option("--kernel", options->kernel, "With --args: which kernel of the object");
+  app.add_option("--without-check", options->without_check,
+                 "Switch a check of the simulator off (repeatable)");
   app.add_option("--seed", options->seed, "Of the random tensors and the sample")->capture_default_str();
   app.add_option("--soffset", options->soffset, "Bounds rule of the scalar offset: both, excluded, included")
       ->capture_default_str();

@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: MIT
+// wavejit run FILE --args args.json: any code object on the simulator.
+#include "tools/wavejit/run_any.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <cstring>
+#include <random>
+
+#include "generator/lower/lower.hpp"
+#include "runtime/device/sim/simulator.hpp"
+#include "tests/oracle/format.hpp"
+#include "tools/wavejit/files.hpp"
+#include "tools/wavejit/json.hpp"
+#include "tools/wavejit/launch_file.hpp"
+#include "tools/wavejit/progress.hpp"
+
+namespace wavejit::tools {
+namespace {
+
+using Bytes = std::vector<std::uint8_t>;
+using Source = LaunchArgument::Source;
+
+std::span<const std::byte> as_bytes(const Bytes& b) { return std::as_bytes(std::span(b)); }
+
+/// Integers over their whole range; floats normal with deviation 1, as few bits as the type has.
+Bytes random_bytes(std::uint64_t count, ElementType type, std::uint64_t seed) {
+  std::mt19937_64 engine(seed);
+  std::normal_distribution<float> normal;
+  Bytes out(count);
+  for (std::uint64_t at = 0; at + bytes(type) <= count; at += bytes(type)) {
+    std::uint32_t bits = static_cast<std::uint32_t>(engine());
+    const float value = normal(engine);
+    if (type == ElementType::bf16) bits = oracle::encode(value, oracle::Format::bf16);
+    if (type == ElementType::f16) bits = oracle::encode(value, oracle::Format::f16);
+    if (type == ElementType::f32) std::memcpy(&bits, &value, sizeof bits);
+    std::memcpy(out.data() + at, &bits, bytes(type));
+  }
+  return out;
+}
+
+double element(const Bytes& data, std::uint64_t index, ElementType type) {
+  std::uint32_t bits = 0;
+  std::memcpy(&bits, data.data() + index * bytes(type), bytes(type));
+  switch (type) {
+    case ElementType::bf16:
+      return oracle::decode(static_cast<std::uint16_t>(bits), oracle::Format::bf16);
+    case ElementType::f16:
+      return oracle::decode(static_cast<std::uint16_t>(bits), oracle::Format::f16);
+    case ElementType::f32: {
+      float f = 0;
+      std::memcpy(&f, &bits, sizeof f);
+      return f;
+    }
+    default:
+      return bits;
+  }
+}
+
+struct Comparison {
+  std::string name;
+  std::uint64_t elements = 0, wrong = 0, worst_at = 0;
+  double worst = 0;  ///< error over its allowance
+};
+
+Result<Comparison> compare(const Bytes& got, const LaunchArgument& a) {
+  const Expectation& e = *a.expect;
+  const auto want = read_file(e.file);
+  if (!want) return std::unexpected(want.error());
+  if (want->size() != got.size())
+    return fail_field(ErrorCode::invalid_argument, e.file.string(), fmt::format("{} bytes", want->size()),
+                      fmt::format("{} bytes, as the buffer", got.size()));
+  Comparison c{a.name, got.size() / bytes(e.type), 0, 0, 0};
+  for (std::uint64_t i = 0; i < c.elements; ++i) {
+    const double g = element(got, i, e.type), w = element(*want, i, e.type);
+    if (std::isnan(g) && std::isnan(w)) continue;
+    if (g == w) continue;
+    const double allowed = e.atol + e.rtol * std::abs(w);
+    const double ratio = allowed > 0 && std::isfinite(g) ? std::abs(g - w) / allowed : HUGE_VAL;
+    c.wrong += ratio > 1 ? 1 : 0;
+    if (ratio > c.worst) {
+      c.worst = ratio;
+      c.worst_at = i;
+    }
+  }
+  return c;
+}
+
+/// Values of the hidden arguments that code object v5 may ask for; the others stay zero.
+void fill_hidden(Bytes& kernarg, const lower::DecodedKernel& kernel, const LaunchFile& launch) {
+  for (const lower::ArgMetadata& a : kernel.args) {
+    std::uint64_t value = 0;
+    for (unsigned axis = 0; axis < 3; ++axis) {
+      const char letter = static_cast<char>('x' + axis);
+      if (a.value_kind == fmt::format("hidden_block_count_{}", letter)) value = launch.grid[axis];
+      if (a.value_kind == fmt::format("hidden_group_size_{}", letter)) value = launch.block[axis];
+    }
+    if (a.value_kind == "hidden_grid_dims") value = launch.grid[2] > 1 ? 3 : (launch.grid[1] > 1 ? 2 : 1);
+    if (a.value_kind.starts_with("hidden_") && a.offset + a.size <= kernarg.size())
+      std::memcpy(kernarg.data() + a.offset, &value, std::min<std::size_t>(a.size, sizeof value));
+  }
+}
+
+Result<std::uint64_t> place(sim::Memory& memory, const LaunchArgument& a, std::string name) {
+  Bytes content;
+  std::uint64_t size = a.bytes;
+  if (a.source == Source::file) {
+    auto read = read_file(a.file);
+    if (!read) return std::unexpected(read.error());
+    content = std::move(*read);
+    if (size != 0 && size != content.size())
+      return fail_field(ErrorCode::invalid_argument, a.file.string(), fmt::format("{} bytes", content.size()),
+                        fmt::format("{} bytes, as \"bytes\" says", size));
+    size = content.size();
+  }
+  auto address = memory.allocate(size, a.alignment, std::move(name));
+  if (!address) return address;
+  if (a.source == Source::random) content = random_bytes(size, a.random_type, a.seed);
+  Result<void> ok;
+  if (a.source == Source::fill) ok = memory.fill(*address, size, static_cast<std::byte>(a.fill));
+  if (!content.empty()) ok = memory.write(*address, as_bytes(content));
+  if (!ok) return std::unexpected(ok.error());
+  return address;
+}
+
+struct Prepared {
+  Bytes kernarg;
+  std::vector<std::pair<const LaunchArgument*, std::uint64_t>> buffers;
+};
+
+Result<Prepared> prepare(sim::Memory& memory, const lower::DecodedKernel& kernel, const LaunchFile& launch) {
+  const auto bound = bind(kernel, launch);
+  if (!bound) return std::unexpected(bound.error());
+  Prepared p;
+  p.kernarg.resize(std::max(kernel.kernarg_segment_size, kernel.descriptor.kernarg_size));
+  fill_hidden(p.kernarg, kernel, launch);
+  for (const BoundArgument& b : *bound) {
+    std::array<std::uint8_t, 8> bits = b.given->scalar;
+    if (b.given->source != Source::scalar && b.given->source != Source::null) {
+      const std::string name =
+          !b.given->name.empty() ? b.given->name : fmt::format("argument at offset {}", b.metadata->offset);
+      const auto address = place(memory, *b.given, name);
+      if (!address) return std::unexpected(address.error());
+      std::memcpy(bits.data(), &*address, sizeof *address);
+      p.buffers.emplace_back(b.given, *address);
+    }
+    if (b.metadata->offset + std::uint64_t{b.metadata->size} > p.kernarg.size())
+      return fail(ErrorCode::invalid_code_object, "an argument lies outside the kernarg segment");
+    std::memcpy(p.kernarg.data() + b.metadata->offset, bits.data(),
+                std::min<std::size_t>(b.metadata->size, bits.size()));
+  }
+  return p;
+}
+
+const lower::DecodedKernel* find_kernel(const lower::CodeObject& object, const std::string& name) {
+  for (const lower::DecodedKernel& k : object.kernels)
+    if (k.name == name || (name.empty() && object.kernels.size() == 1)) return &k;
+  return nullptr;
+}
+
+std::string kernel_names(const lower::CodeObject& object) {
+  std::string names;
+  for (const lower::DecodedKernel& k : object.kernels) names += (names.empty() ? "" : ", ") + k.name;
+  return names;
+}
+
+void print_report(const sim::RunReport& r, const std::vector<Comparison>& comparisons,
+                  const std::string& kernel) {
+  fmt::print("{}: {} workgroups, {} wave-instructions in {:.2f} s ({:.2f} million per second)\n", kernel,
+             r.workgroups, r.wave_instructions, r.seconds,
+             r.seconds > 0 ? static_cast<double>(r.wave_instructions) / r.seconds * 1e-6 : 0.0);
+  for (const Comparison& c : comparisons)
+    fmt::print("{}: {} of {} elements outside the tolerance, worst {:.3g} of it at element {}\n", c.name,
+               c.wrong, c.elements, c.worst, c.worst_at);
+  for (const sim::Fault& f : r.faults) fmt::print("{}\n", sim::to_string(f));
+  fmt::print("{} distinct faults\n", r.distinct_faults);
+}
+
+}  // namespace
+
+Result<bool> run_any(const std::filesystem::path& object_path, const std::filesystem::path& args,
+                     const std::string& kernel_name, const std::string& target_name,
+                     const sim::Options& checks, bool json) {
+  const target::Target* assembler = target::find(target_name);
+  if (assembler == nullptr)
+    return fail_field(ErrorCode::unknown_target, "target", target_name, "a known target");
+  auto launch = read_launch_file(args);
+  if (!launch) return std::unexpected(launch.error());
+  const auto bytes = read_object(object_path, *assembler);
+  if (!bytes) return std::unexpected(bytes.error());
+  const auto object = lower::decode(*bytes);
+  if (!object) return std::unexpected(object.error());
+  const lower::DecodedKernel* kernel =
+      find_kernel(*object, kernel_name.empty() ? launch->kernel : kernel_name);
+  if (kernel == nullptr)
+    return fail_field(ErrorCode::invalid_argument, "kernel",
+                      "'" + (kernel_name.empty() ? launch->kernel : kernel_name) + "'",
+                      "one of " + kernel_names(*object));
+  const auto program = sim::Program::create(*kernel, *object->target);
+  if (!program) return std::unexpected(program.error());
+  sim::Memory memory;
+  const auto prepared = prepare(memory, *kernel, *launch);
+  if (!prepared) return std::unexpected(prepared.error());
+
+  sim::LaunchParams params;
+  params.grid = launch->grid;
+  params.block = launch->block;
+  params.kernarg = as_bytes(prepared->kernarg);
+  params.dynamic_lds_bytes = launch->dynamic_lds_bytes;
+  params.options = checks;
+  ProgressBar bar("workgroups");
+  params.options.progress = [&bar](std::uint64_t done, std::uint64_t all) { bar.update(done, all); };
+  const auto report = sim::run(*program, memory, params);
+  bar.finish();
+  if (!report) return std::unexpected(report.error());
+
+  Outputs outputs;
+  std::vector<Comparison> comparisons;
+  bool ok = report->clean();
+  for (const auto& [argument, address] : prepared->buffers) {
+    if (argument->output.empty() && !argument->expect) continue;
+    Bytes content(memory.find(address)->size);
+    if (auto read = memory.read(address, std::as_writable_bytes(std::span(content))); !read)
+      return std::unexpected(read.error());
+    if (!argument->output.empty()) outputs.add(argument->output, content);
+    if (!argument->expect) continue;
+    auto c = compare(content, *argument);
+    if (!c) return std::unexpected(c.error());
+    ok = ok && c->wrong == 0;
+    comparisons.push_back(std::move(*c));
+  }
+  if (auto written = outputs.commit(); !written) return std::unexpected(written.error());
+  if (!json) {
+    print_report(*report, comparisons, kernel->name);
+    return ok;
+  }
+  Json faults = Json::array(), compared = Json::array();
+  for (const sim::Fault& f : report->faults) faults.push_back(to_json(f));
+  for (const Comparison& c : comparisons)
+    compared.push_back({{"name", c.name}, {"elements", c.elements}, {"wrong", c.wrong}, {"worst", c.worst}});
+  fmt::print("{}\n", Json{{"kernel", kernel->name},
+                          {"target", object->target->name},
+                          {"ok", ok},
+                          {"workgroups", report->workgroups},
+                          {"wave_instructions", report->wave_instructions},
+                          {"seconds", report->seconds},
+                          {"distinct_faults", report->distinct_faults},
+                          {"faults", faults},
+                          {"compared", compared}}
+                         .dump(2));
+  return ok;
+}
+
+}  // namespace wavejit::tools
