@@ -123,13 +123,14 @@ struct Kernel {
   std::vector<Block> blocks;
   std::uint32_t workgroup_size = 0;     ///< work-items
   bool wgp_mode = true;                 ///< gfx10+: workgroup may spread over both CUs of a WGP
-  unsigned vgpr_budget = 256;           ///< hard limit for assign_registers
+  unsigned vgpr_budget = 256;           ///< hard limit for assign_registers; VGPRs and AGPRs together
   unsigned sgpr_budget = 104;
   std::vector<std::string> header;      ///< comment lines printed at the top of the .s
 
   // Filled by assign_registers.
   bool registers_assigned = false;
   unsigned vgprs_used = 0;              ///< highest VGPR + 1
+  unsigned agprs_used = 0;              ///< highest AGPR + 1, where the target has them
   unsigned sgprs_used = 0;              ///< highest plain SGPR + 1, without VCC
   bool uses_vcc = false;
 

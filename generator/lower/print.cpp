@@ -128,10 +128,10 @@ class Printer {
       field(fmt::format("system_sgpr_workgroup_id_{}", "xyz"[i]), workgroup_id_enabled(i) ? 1 : 0);
     field("system_sgpr_workgroup_info", 0);
     field("system_vgpr_workitem_id", 0);
-    field("next_free_vgpr", std::max(kernel_.vgprs_used, 1U));
+    field("next_free_vgpr", vgprs());
     field("next_free_sgpr", sgprs());
     field("reserve_vcc", kernel_.uses_vcc ? 1 : 0);
-    if (target_.has_agprs) field("accum_offset", (std::max(kernel_.vgprs_used, 1U) + 3) / 4 * 4);
+    if (target_.has_agprs) field("accum_offset", accum_offset());
     field("float_round_mode_32", 0);
     field("float_round_mode_16_64", 0);
     field("float_denorm_mode_32", 3);
@@ -159,6 +159,16 @@ class Printer {
     return kernel_.entry.workgroup_id[axis].kind != isa::Operand::Kind::none;
   }
 
+  /// What the wave asks of the register file, AGPRs included.
+  [[nodiscard]] unsigned vgprs() const {
+    return std::max(target::unified_vgprs(target_, kernel_.vgprs_used, kernel_.agprs_used), 1U);
+  }
+
+  /// Where the AGPRs begin: hardware takes 4 to 256.
+  [[nodiscard]] unsigned accum_offset() const {
+    return target::unified_vgprs(target_, std::max(kernel_.vgprs_used, 1U), 1) - 1;
+  }
+
   /// Plain SGPRs, those that hardware writes before the first instruction included.
   [[nodiscard]] unsigned sgprs() const {
     unsigned set = kernel_.entry.user_sgprs;
@@ -178,8 +188,8 @@ class Printer {
     field("private_segment_fixed_size", 0);
     field("wavefront_size", target_.wave_size);
     field("sgpr_count", sgprs() + (kernel_.uses_vcc ? 2 : 0));
-    field("vgpr_count", std::max(kernel_.vgprs_used, 1U));
-    if (target_.has_agprs) field("agpr_count", 0);
+    field("vgpr_count", vgprs());
+    if (target_.has_agprs) field("agpr_count", kernel_.agprs_used);
     field("max_flat_workgroup_size", kernel_.workgroup_size);
     field("sgpr_spill_count", 0);
     field("vgpr_spill_count", 0);

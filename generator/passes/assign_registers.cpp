@@ -91,7 +91,11 @@ class Assigner {
 
   [[nodiscard]] std::uint32_t limit(RegClass cls) const {
     if (cls == RegClass::sgpr) return std::min(kernel_.sgpr_budget, addressable(cls));
-    return cls == RegClass::vgpr ? std::min(kernel_.vgpr_budget, addressable(cls)) : addressable(cls);
+    if (cls == RegClass::vgpr) return std::min(kernel_.vgpr_budget, addressable(cls));
+    if (!kernel_.target->has_agprs) return addressable(cls);
+    // AGPRs, which come last, have what the VGPRs leave of the file.
+    const unsigned taken = target::unified_vgprs(*kernel_.target, kernel_.vgprs_used, 1) - 1;
+    return std::min(kernel_.vgpr_budget - std::min(kernel_.vgpr_budget, taken), addressable(cls));
   }
 
   AllocationProblem problem(RegClass cls) const {
@@ -147,6 +151,7 @@ class Assigner {
     for (const TupleRequest& t : p.tuples) base_[t.vreg] = placed->base[t.vreg];
     if (cls == RegClass::vgpr) kernel_.vgprs_used = placed->used;
     if (cls == RegClass::sgpr) kernel_.sgprs_used = placed->used;
+    if (cls == RegClass::agpr) kernel_.agprs_used = placed->used;
     return {};
   }
 

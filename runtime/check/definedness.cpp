@@ -91,7 +91,7 @@ class Definedness {
       const char* half = a.halves == both_halves ? "" : a.halves == low_half ? " (low half)" : " (high half)";
       const Step& s = p_.steps[index];
       const bool wide_source = s.is(trait::valu) && (a.roles & role::data) != 0 && a.width == 2 &&
-                               u > a.first && any(state.on_every, a.first, both_halves);
+                               u > first && any(state.on_every, first, both_halves);
       if (any(state.on_some, u, a.halves)) {
         if (!reporter_.enabled(Kind::partly_written)) continue;
         reporter_.add(Kind::partly_written, s.instruction,

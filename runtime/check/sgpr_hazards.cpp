@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 // gfx12's VALUReadSGPR (hardware.md §5.2): once VALU has read an SGPR, a later write of it by SALU
 // must be waited for (s_wait_alu sa_sdst(0)) before VALU or SALU reads it, and a later write by VALU
-// (va_sdst(0), va_vcc(0) for VCC) before VALU reads it. Reads count by aligned pairs. Issuing scalar or
-// vector memory forgets earlier reads; an SALU read waits for VALU's writes by itself.
+// (va_sdst(0), va_vcc(0) for VCC) before VALU reads it. Reads count by aligned pairs. A scalar load settles
+// all writes before it, vector memory and LDS settle none, and an SALU read waits for VALU's write by itself;
+// an overwrite settles nothing (LLVM 22's pass amdgpu-wait-sgpr-hazards, run on one MIR function per case).
 #include <fmt/format.h>
 
 #include <bitset>
@@ -43,7 +44,10 @@ class SgprHazards {
   void step(State& state, std::uint32_t index) {
     const Step& s = p_.steps[index];
     if (s.is(trait::wait)) return wait(state, s);
-    if (s.is(trait::vmem | trait::smem)) state.read.reset();
+    if (s.is(trait::smem)) {
+      state.by_salu.reset();
+      state.by_valu.reset();
+    }
     if (s.is(trait::valu | trait::salu | trait::branch)) read(state, s, index);
     for (const Access& a : p_.writes(s))
       for (unsigned u = a.first; u < a.end(); ++u)
@@ -89,8 +93,6 @@ class SgprHazards {
   }
 
   void write(State& state, const Step& s, unsigned u) const {
-    state.by_salu.reset(u);
-    state.by_valu.reset(u);
     if (!state.read[u]) return;
     if (s.is(trait::salu)) state.by_salu.set(u);
     if (s.is(trait::valu)) state.by_valu.set(u);

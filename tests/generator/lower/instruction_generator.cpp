@@ -180,7 +180,7 @@ Operand InstructionGenerator::vector_source(const Instruction& inst, char cls, u
 void InstructionGenerator::special_forms(Instruction& inst) {
   if (inst.has(isa::flag::buffer)) buffer_form(inst);
   if (inst.has(isa::flag::flat)) flat_form(inst);
-  if (inst.op == Opcode::s_barrier_signal) inst.src[0] = isa::imm(-1);
+  if (mentions(inst, "s_barrier_signal")) inst.src[0] = isa::imm(-1);
   if (inst.op == Opcode::s_barrier_wait) inst.src[0] = isa::imm(-1);
   if (inst.op == Opcode::s_waitcnt_vscnt) inst.src[0] = isa::null_reg();
   if (inst.op == Opcode::v_permlane16_b32 || inst.op == Opcode::v_permlanex16_b32) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // One kernel per row of the hazard tables of hardware.md (§2.3, §2.5, §5.1 to §5.3) that is too early by
-// one, and the same with exactly enough between.
+// one, and the same with exactly enough between. gfx12's SGPR rows are what LLVM 22's own pass
+// (llc -run-pass=amdgpu-wait-sgpr-hazards) does with the same sequence.
 #include <fmt/format.h>
 
 #include <catch2/catch.hpp>
@@ -194,6 +195,15 @@ TEST_CASE("gfx12: an SGPR that VALU read and SALU rewrote is fenced before it is
   // Reads count by pairs; another pair is free.
   CHECK(kinds(bare_report(read + "s_mov_b32 s5, 1\nv_mov_b32 v2, s5\n", t)) == only(Kind::sgpr_read_hazard));
   CHECK(kinds(bare_report(read + "s_mov_b32 s6, 1\nv_mov_b32 v2, s6\n", t)) == nothing);
+  // A scalar load settles the write, other memory does not, and nothing settles the read.
+  const std::string smem = "s_load_b32 s12, s[0:1], 0x0\n";
+  const std::string vmem = "global_load_b32 v3, v0, s[0:1]\n";
+  CHECK(kinds(bare_report(read + write + smem + use, t)) == nothing);
+  CHECK(kinds(bare_report(read + write + vmem + use, t)) == only(Kind::sgpr_read_hazard));
+  CHECK(kinds(bare_report(read + write + "ds_load_b32 v3, v0\n" + use, t)) == only(Kind::sgpr_read_hazard));
+  CHECK(kinds(bare_report(read + smem + write + use, t)) == only(Kind::sgpr_read_hazard));
+  CHECK(kinds(bare_report(read + vmem + write + use, t)) == only(Kind::sgpr_read_hazard));
+  CHECK(kinds(bare_report("s_mov_b32 s4, 0\n" + write + use, t)) == nothing);  // VALU had not read it
   // VALU writes: va_sdst, and va_vcc for VCC.
   const std::string by_valu = read + "v_readfirstlane_b32 s4, v0\n";
   CHECK(kinds(bare_report(by_valu + use, t)) == only(Kind::sgpr_read_hazard));

@@ -54,33 +54,38 @@ WJ_SIM_INLINE const u32* plain(Wave& w, const Source& s, Lanes& scratch, unsigne
   return scratch.x;
 }
 
+// The rare paths of what follows are out of line (vector.cpp), to keep the handlers small.
+
+/// Moves `p` as the instruction's DPP asks.
+const u32* fetch_dpp(const Wave& w, const Inst& inst, const u32* p, Lanes& scratch);
+u64 dpp_write_mask(const Wave& w, const Inst& inst);
+void store_masked(const Wave& w, u32* row, const u32* out, u64 mask);
+/// Sign modifiers and flush of f32 inputs; omod, clamp and flush of f32 and f16 results.
+const u32* modify_f32(const Wave& w, const Source& s, const u32* p, Lanes& scratch);
+void modify_result_f32(const Wave& w, const Inst& inst, Lanes& out);
+void modify_result_f16(const Wave& w, const Inst& inst, Lanes& out);
+/// f32 bits to f16 in a rounding mode other than nearest even.
+void narrow_f16(const Wave& w, Lanes& out);
+
 /// A source as the lanes see it, with DPP on source 0.
 WJ_SIM_INLINE const u32* fetch(Wave& w, const Inst& inst, unsigned i, Lanes& scratch, unsigned dword = 0) {
   const u32* p = plain(w, inst.src[i], scratch, dword);
   if (i != 0 || inst.mods.dpp.kind == isa::Dpp::Kind::none) [[likely]] return p;
-  const DppMap map = dpp_map(inst.mods.dpp, w.lanes, w.exec());
-  Lanes moved;
-  for (unsigned l = 0; l < w.lanes; ++l) moved.x[l] = map.source[l] < 0 ? 0 : p[map.source[l]];
-  scratch = moved;
-  return scratch.x;
+  return fetch_dpp(w, inst, p, scratch);
 }
 
 /// Lanes that a VALU instruction writes.
 WJ_SIM_INLINE u64 write_mask(const Wave& w, const Inst& inst) {
   if (inst.mods.dpp.kind == isa::Dpp::Kind::none) [[likely]] return w.exec();
-  return w.exec() & dpp_map(inst.mods.dpp, w.lanes, w.exec()).enabled;
+  return dpp_write_mask(w, inst);
 }
 
 WJ_SIM_INLINE void store_row(Wave& w, unsigned reg, const u32* out, u64 mask) {
   u32* d = w.row(reg);
-  if (mask == w.all_lanes()) {
+  if (mask == w.all_lanes()) [[likely]] {
     std::memcpy(d, out, w.lanes * sizeof(u32));
-    return;
-  }
-  for (unsigned base = 0; base < w.lanes; base += 32) {
-    const auto bits = static_cast<u32>(mask >> base);
-#pragma GCC ivdep
-    for (unsigned l = 0; l < 32; ++l) d[base + l] = (bits >> l & 1) != 0 ? out[base + l] : d[base + l];
+  } else {
+    store_masked(w, d, out, mask);
   }
 }
 
@@ -175,40 +180,12 @@ WJ_SIM_INLINE const u32* fetch_f32(Wave& w, const Inst& inst, unsigned i, Lanes&
   const u32* p = fetch(w, inst, i, scratch);
   const Source& s = inst.src[i];
   if (!s.neg && !s.abs && !w.mode.flush_in32) [[likely]] return p;
-  const u32 keep = s.abs ? 0x7FFFFFFF : 0xFFFFFFFF;
-  const u32 flip = s.neg ? 0x80000000 : 0;
-  const bool flush = w.mode.flush_in32;
-  each_lane(w.lanes, [&](unsigned l) {
-    const u32 x = flush ? flush_f32(p[l]) : p[l];
-    scratch.x[l] = (x & keep) ^ flip;
-  });
-  return scratch.x;
-}
-
-/// Hardware ignores output modifiers in IEEE mode and where results keep denormals.
-WJ_SIM_INLINE unsigned active_omod(const Wave& w, const Inst& inst, bool flushed) {
-  return w.mode.ieee || !flushed ? 0 : inst.mods.omod & 3U;
+  return modify_f32(w, s, p, scratch);
 }
 
 /// omod, clamp and MODE's flush of results.
-WJ_SIM_INLINE void finish_f32(Wave& w, const Inst& inst, Lanes& out) {
-  if (!inst.mods.clamp && !w.mode.flush_out32) [[likely]] return;
-  static constexpr float scales[4] = {1.0F, 2.0F, 4.0F, 0.5F};
-  const unsigned omod = active_omod(w, inst, w.mode.flush_out32);
-  const float scale = scales[omod];
-  for (unsigned l = 0; l < w.lanes; ++l) {
-    u32 x = out.x[l];
-    if (w.mode.flush_out32) x = flush_f32(x);
-    if (omod != 0) x = flush_f32(bits_of(as_f32(x) * scale));
-    if (inst.mods.clamp) {
-      if (is_nan(x)) {
-        x = w.mode.dx10_clamp ? 0 : x;
-      } else {
-        x = !(as_f32(x) > 0) ? 0 : as_f32(x) > 1 ? 0x3F800000 : x;
-      }
-    }
-    out.x[l] = x;
-  }
+WJ_SIM_INLINE void finish_f32(const Wave& w, const Inst& inst, Lanes& out) {
+  if (inst.mods.clamp || w.mode.flush_out32) [[unlikely]] modify_result_f32(w, inst, out);
 }
 
 template <auto F>
@@ -249,26 +226,13 @@ WJ_SIM_INLINE const u32* fetch_f16(Wave& w, const Inst& inst, unsigned i, Lanes&
 }
 
 /// f32 bits that round right -> f16, by MODE; clamp, omod and flush.
-WJ_SIM_INLINE void finish_f16(Wave& w, const Inst& inst, Lanes& out) {
-  if (w.mode.round16 == 0) {
+WJ_SIM_INLINE void finish_f16(const Wave& w, const Inst& inst, Lanes& out) {
+  if (w.mode.round16 == 0) [[likely]] {
     each_lane(w.lanes, [&](unsigned l) { out.x[l] = f32_to_f16_nearest(out.x[l]); });
   } else {
-    for (unsigned l = 0; l < w.lanes; ++l) out.x[l] = f32_to_f16(out.x[l], static_cast<Round>(w.mode.round16));
+    narrow_f16(w, out);
   }
-  if (!inst.mods.clamp && !w.mode.flush_out16) [[likely]] return;
-  static constexpr float scales[4] = {1.0F, 2.0F, 4.0F, 0.5F};
-  const unsigned omod = active_omod(w, inst, w.mode.flush_out16);
-  for (unsigned l = 0; l < w.lanes; ++l) {
-    u32 h = out.x[l];
-    if (w.mode.flush_out16) h = flush_f16(h);
-    if (omod != 0) h = f32_to_f16_nearest(bits_of(as_f32(f16_to_f32(h)) * scales[omod]));
-    if (inst.mods.clamp) {
-      const bool nan = (h & 0x7FFF) > 0x7C00;
-      const bool negative = (h & 0x8000) != 0;
-      h = nan ? (w.mode.dx10_clamp ? 0 : h) : negative ? 0 : h > 0x3C00 ? 0x3C00 : h;
-    }
-    out.x[l] = h;
-  }
+  if (inst.mods.clamp || w.mode.flush_out16) [[unlikely]] modify_result_f16(w, inst, out);
 }
 
 /// F gives f32 bits that round to the right f16.
