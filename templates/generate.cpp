@@ -34,7 +34,8 @@ Result<ir::Kernel> compile(const Problem& problem, Config& config, const target:
   options.measure_register_need = chosen;
   Error last;
   unsigned previous_budget = 0;
-  const unsigned first = chosen ? config.waves_per_simd : std::min<unsigned>(most_waves, target.max_waves_per_simd);
+  const unsigned first =
+      chosen ? config.waves_per_simd : std::min<unsigned>(most_waves, target.max_waves_per_simd);
   for (unsigned waves = first; waves >= 1; --waves) {
     const unsigned budget = target::vgpr_budget(target, waves);
     if (budget == previous_budget) continue;

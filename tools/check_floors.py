@@ -4,7 +4,7 @@
 
 The floors are those of CONTRIBUTING.md: tools > runtime > templates > generator, and inside the
 generator lower > model > passes > ir > isa > target > support. Beyond the order:
-  * the simulator and the model judge the passes, so they include none of them;
+  * the simulator, the checker and the model judge the passes, so they include none of them;
   * the oracle judges everything, so it includes nothing but itself;
   * LLVM's headers are known to generator/lower only, HIP's to runtime/device/hip only;
   * generator/ and templates/ know neither threads nor the file system.
@@ -39,6 +39,11 @@ FORBIDDEN = [
     ("runtime/device/sim", "generator/passes", "the simulator judges the passes"),
     ("runtime/device/sim", "generator/model", "the simulator is independent of the model"),
     ("runtime/device/sim", "templates", "the simulator runs anybody's code object"),
+    ("runtime/check", "generator/passes", "the checker judges the passes"),
+    ("runtime/check", "generator/ir", "the checker has its own def/use and control flow"),
+    ("runtime/check", "generator/model", "the checker is independent of the model"),
+    ("runtime/check", "runtime/device", "the checker and the simulator are two opinions"),
+    ("runtime/check", "templates", "the checker takes anybody's code object"),
     ("generator/model", "generator/passes", "the model judges the passes"),
     ("tests/oracle", "generator", "the oracle shares no code with what it judges"),
     ("tests/oracle", "templates", "the oracle shares no code with what it judges"),
@@ -134,6 +139,8 @@ def self_test() -> int:
         ("templates/bad.cpp", "#include <hip/hip_runtime.h>"),
         ("runtime/device/sim/bad.cpp", '#include "generator/passes/p.hpp"'),
         ("runtime/device/sim/bad.cpp", '#include "templates/t.hpp"'),
+        ("runtime/check/bad.cpp", '#include "generator/passes/p.hpp"'),
+        ("runtime/check/bad.cpp", '#include "runtime/device/sim/s.hpp"'),
         ("runtime/engine/bad.cpp", '#include "tools/w.cpp"'),
         ("tests/oracle/bad.cpp", '#include "generator/support/error.hpp"'),
         ("tests/oracle/bad.cpp", '#include "templates/t.hpp"'),

@@ -52,16 +52,16 @@ struct Instruction {
   /// Pipeline stage inside a counted loop: iteration i of stage s may run while iteration i-s of
   /// stage 0 ... stage 0 = global loads and their addresses; 1 = consumes them.
   std::uint8_t stage = 0;
-  std::string comment;       ///< printed after the instruction
+  std::string comment;  ///< printed after the instruction
 };
 
 /// A register that grows by a constant each iteration: value(i) = start + i * step. The start is
 /// set by ordinary instructions before the loop; the update is implied until lower_loops writes it
 /// (s_add_u32 for an SGPR, v_add_nc_u32 for a VGPR) at the end of the body.
 struct Induction {
-  isa::Operand reg;          ///< one-dword virtual register
+  isa::Operand reg;  ///< one-dword virtual register
   std::int64_t step = 0;
-  std::uint8_t stage = 0;    ///< the stage whose instructions read it
+  std::uint8_t stage = 0;  ///< the stage whose instructions read it
   /// Known constant start (SGPR set by s_mov before the loop): lets it serve as the loop counter.
   std::optional<std::int64_t> constant_start;
 };
@@ -73,7 +73,7 @@ struct CountedLoop {
 };
 
 struct Block {
-  std::string label;         ///< unique; printed as ".L<label>" (the entry has the kernel's name)
+  std::string label;  ///< unique; printed as ".L<label>" (the entry has the kernel's name)
   std::string comment;
   std::vector<Instruction> insts;
   std::optional<CountedLoop> loop;
@@ -88,7 +88,7 @@ struct Block {
 struct LdsRegion {
   std::string name;
   std::uint32_t offset = 0;
-  std::uint32_t size = 0;     ///< bytes of the whole region, all buffers
+  std::uint32_t size = 0;  ///< bytes of the whole region, all buffers
   std::uint32_t buffers = 1;
   std::uint32_t distance = 0;
 };
@@ -97,7 +97,8 @@ enum class ArgKind : std::uint8_t { buffer, scalar };
 enum class Access : std::uint8_t { read, write, read_write };
 
 struct KernelArg {
-  std::string name;          ///< contract names: activations, weights, scales, zero_points, bias, output, workspace, m
+  std::string
+      name;  ///< contract names: activations, weights, scales, zero_points, bias, output, workspace, m
   ArgKind kind = ArgKind::buffer;
   std::uint32_t offset = 0;  ///< bytes in the kernarg segment
   std::uint32_t size = 8;    ///< bytes
@@ -106,9 +107,9 @@ struct KernelArg {
 
 /// Registers that hardware sets before the first instruction, as virtual registers with `fixed`.
 struct EntryState {
-  isa::Operand kernarg;                 ///< SGPR pair
-  isa::Operand workgroup_id[3];         ///< kind none when not enabled
-  isa::Operand workitem_id;             ///< VGPR: x in [9:0], y [19:10], z [29:20]
+  isa::Operand kernarg;          ///< SGPR pair
+  isa::Operand workgroup_id[3];  ///< kind none when not enabled
+  isa::Operand workitem_id;      ///< VGPR: x in [9:0], y [19:10], z [29:20]
   std::uint8_t user_sgprs = 2;
 };
 
@@ -121,17 +122,17 @@ struct Kernel {
   std::vector<VirtualRegister> vregs;
   EntryState entry;
   std::vector<Block> blocks;
-  std::uint32_t workgroup_size = 0;     ///< work-items
-  bool wgp_mode = true;                 ///< gfx10+: workgroup may spread over both CUs of a WGP
-  unsigned vgpr_budget = 256;           ///< hard limit for assign_registers; VGPRs and AGPRs together
+  std::uint32_t workgroup_size = 0;  ///< work-items
+  bool wgp_mode = true;              ///< gfx10+: workgroup may spread over both CUs of a WGP
+  unsigned vgpr_budget = 256;        ///< hard limit for assign_registers; VGPRs and AGPRs together
   unsigned sgpr_budget = 104;
-  std::vector<std::string> header;      ///< comment lines printed at the top of the .s
+  std::vector<std::string> header;  ///< comment lines printed at the top of the .s
 
   // Filled by assign_registers.
   bool registers_assigned = false;
-  unsigned vgprs_used = 0;              ///< highest VGPR + 1
-  unsigned agprs_used = 0;              ///< highest AGPR + 1, where the target has them
-  unsigned sgprs_used = 0;              ///< highest plain SGPR + 1, without VCC
+  unsigned vgprs_used = 0;  ///< highest VGPR + 1
+  unsigned agprs_used = 0;  ///< highest AGPR + 1, where the target has them
+  unsigned sgprs_used = 0;  ///< highest plain SGPR + 1, without VCC
   bool uses_vcc = false;
 
   [[nodiscard]] std::uint32_t lds_bytes() const {

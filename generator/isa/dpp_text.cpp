@@ -52,7 +52,7 @@ bool parse_lanes(std::string_view list, unsigned count, unsigned bits, std::uint
   return true;
 }
 
-void append_control(std::string& out, unsigned ctrl) {
+void append_control(std::string& out, unsigned ctrl, target::Generation generation) {
   for (const Broadcast& b : broadcasts) {
     if (b.ctrl == ctrl) {
       fmt::format_to(std::back_inserter(out), " {}", b.text);
@@ -64,6 +64,7 @@ void append_control(std::string& out, unsigned ctrl) {
       fmt::format_to(std::back_inserter(out), " {}", c.name);
       return;
     }
+    if (generation == target::Generation::gfx9 && c.name == "row_share") continue;  // row_newbcast there
     if (c.first <= c.last && ctrl >= c.base && ctrl <= unsigned{c.base} + c.last - c.first) {
       fmt::format_to(std::back_inserter(out), " {}:{}", c.name, ctrl - c.base + c.first);
       return;
@@ -95,12 +96,12 @@ bool parse_control(std::string_view text, std::uint16_t& ctrl) {
 
 }  // namespace
 
-void append_dpp(std::string& out, const Dpp& dpp) {
+void append_dpp(std::string& out, const Dpp& dpp, const target::Target& target) {
   if (dpp.kind == Dpp::Kind::none) return;
   if (dpp.kind == Dpp::Kind::dpp8) {
     append_lanes(out, "dpp8", dpp.lanes, 8, 3);
   } else {
-    append_control(out, dpp.ctrl);
+    append_control(out, dpp.ctrl, target.generation);
     fmt::format_to(std::back_inserter(out), " row_mask:0x{:x} bank_mask:0x{:x}", dpp.row_mask, dpp.bank_mask);
     if (dpp.bound_ctrl) out += " bound_ctrl:1";
   }

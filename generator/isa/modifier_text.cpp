@@ -126,7 +126,7 @@ void append_modifiers(std::string& out, const Instruction& inst, const target::T
   static constexpr std::string_view omods[] = {"", " mul:2", " mul:4", " div:2"};
   out += omods[inst.mods.omod & 3];
   if (inst.mods.bitop3 != 0) fmt::format_to(std::back_inserter(out), " bitop3:0x{:x}", inst.mods.bitop3);
-  append_dpp(out, inst.mods.dpp);
+  append_dpp(out, inst.mods.dpp, target);
   append_sdwa(out, inst);
 }
 

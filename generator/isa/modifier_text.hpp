@@ -24,7 +24,7 @@ void append_modifiers(std::string& out, const Instruction& inst, const target::T
 bool parse_modifier(std::string_view text, Instruction& inst);
 
 /// The DPP part of the above.
-void append_dpp(std::string& out, const Dpp& dpp);
+void append_dpp(std::string& out, const Dpp& dpp, const target::Target& target);
 bool parse_dpp(std::string_view text, Dpp& dpp);
 
 /// The SDWA part; `inst` tells which of the selectors its encoding has.

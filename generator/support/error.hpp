@@ -48,8 +48,8 @@ inline std::unexpected<Error> fail(ErrorCode code, std::string message) {
 inline std::unexpected<Error> fail_field(ErrorCode code, std::string field, std::string given,
                                          std::string allowed) {
   std::string message = field + " is " + given + ", but must be " + allowed;
-  return std::unexpected(Error{code, std::move(message), std::move(field), std::move(given),
-                               std::move(allowed)});
+  return std::unexpected(
+      Error{code, std::move(message), std::move(field), std::move(given), std::move(allowed)});
 }
 
 }  // namespace wavejit

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <string_view>
 #include <vector>
 
@@ -24,6 +25,8 @@ struct Value {
   std::uint32_t number = 0;  ///< the constant, or what was added to the pointer
   friend bool operator==(const Value&, const Value&) = default;
 };
+
+using Results = std::array<Value, 2>;
 
 Value constant(std::uint32_t number) { return {.kind = Value::Kind::constant, .number = number}; }
 
@@ -59,13 +62,11 @@ class Constants {
   void step(State& state, std::uint32_t index) {
     const Step& s = p_.steps[index];
     if (reporting_) judge(state, s);
-    Value results[4];  // two of each half of a pair, or two of one instruction
-    for (unsigned part = 0; part < s.count; ++part)
-      evaluate(state, p_.instruction(s, part), results + 2 * part);
+    std::array<Results, 2> results;
+    for (unsigned part = 0; part < s.count; ++part) results[part] = evaluate(state, p_.instruction(s, part));
     for (const Access& a : p_.writes(s))
       for (unsigned u = a.first; u < a.end(); ++u) state[u] = Value{};
-    for (unsigned part = 0; part < s.count; ++part)
-      assign(state, p_.instruction(s, part), results + 2 * part);
+    for (unsigned part = 0; part < s.count; ++part) assign(state, p_.instruction(s, part), results[part]);
   }
 
  private:
@@ -103,8 +104,10 @@ class Constants {
   }
 
   /// Dwords 0 and 1 of the destination, where they are known.
-  void evaluate(const State& state, const isa::Instruction& inst, Value* results) const {
-    if (inst.mods.dpp.kind != isa::Dpp::Kind::none || inst.dst_count == 0) return;
+  [[nodiscard]] Results evaluate(const State& state, const isa::Instruction& inst) const {
+    Results results;
+    const bool plain = inst.mods.dpp.kind == isa::Dpp::Kind::none && !inst.mods.sdwa.on && !inst.mods.clamp;
+    if (!plain || inst.dst_count == 0) return results;
     const Operand& a = inst.src[0];
     const Operand& b = inst.src[1];
     switch (inst.op) {
@@ -136,6 +139,7 @@ class Constants {
       default:
         break;
     }
+    return results;
   }
 
   static Value combine(Opcode op, const Value& a, const Value& b) {
@@ -145,7 +149,7 @@ class Constants {
     return constant(a.number | b.number);
   }
 
-  void assign(State& state, const isa::Instruction& inst, const Value* results) const {
+  void assign(State& state, const isa::Instruction& inst, const Results& results) const {
     if (inst.dst_count == 0) return;
     for (unsigned sub = 0; sub < 2; ++sub) {
       const int u = unit_of(inst.dst[0], sub);

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <ranges>
 #include <vector>
 
 #include "runtime/check/analyses.hpp"
@@ -39,11 +40,11 @@ void check_ends(const Program& p, Reporter& reporter) {
   }
   for (bool changed = true; changed;) {
     changed = false;
-    for (auto it = p.order.rbegin(); it != p.order.rend(); ++it) {
-      if (finishes[*it] != 0) continue;
-      for (const std::uint32_t to : p.blocks[*it].next) {
+    for (const std::uint32_t b : std::views::reverse(p.order)) {
+      if (finishes[b] != 0) continue;
+      for (const std::uint32_t to : p.blocks[b].next) {
         if (to == no_block || finishes[to] == 0) continue;
-        finishes[*it] = 1;
+        finishes[b] = 1;
         changed = true;
       }
     }
@@ -104,25 +105,25 @@ void check_clause(const Program& p, std::uint32_t index, Reporter& reporter) {
 /// Whether VGPRs may have been given back.
 class Dealloc {
  public:
-  using State = bool;
+  using State = std::uint8_t;
 
   Dealloc(const Program& program, Reporter& reporter) : p_(program), reporter_(reporter) {}
   void report_now() { reporting_ = true; }
 
-  State entry() { return false; }
+  State entry() { return 0; }
   void start(State&) {}
   void finish(State&) {}
   bool join(State& into, const State& from) {
-    const bool changed = from && !into;
-    into = into || from;
-    return changed;
+    const State before = into;
+    into |= from;
+    return into != before;
   }
   void step(State& gone, std::uint32_t index) {
     const Step& s = p_.steps[index];
-    if (gone && reporting_ && needs_vgprs(s))
+    if (gone != 0 && reporting_ && needs_vgprs(s))
       reporter_.add(Kind::use_after_dealloc, s.instruction,
                     "VGPRs were given back by s_sendmsg MSG_DEALLOC_VGPRS on a path to here");
-    if (s.is(trait::dealloc_message)) gone = true;
+    if (s.is(trait::dealloc_message)) gone = 1;
   }
 
  private:

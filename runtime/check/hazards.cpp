@@ -194,8 +194,7 @@ class Hazards {
       if (found != nullptr) return;
       each_access(rule.first, first, [&](const Access& a) {
         if (found != nullptr || !a.overlaps(b)) return;
-        // A partly overlapping C, and one of an MFMA of another length, need the longer distance.
-        const bool same = a.same(b) && (first.passes == 0 || first.passes == second.passes);
+        const bool same = a.same(b);
         if (rule.meeting == Meeting::same && !same) return;
         if (rule.meeting == Meeting::different && same) return;
         if (chains && is_chain(second, b)) return;

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <iterator>
+#include <string_view>
+#include <tuple>
 #include <vector>
 
 namespace wavejit::check {
@@ -80,7 +82,10 @@ void Reporter::add(Kind kind, std::uint32_t instruction, std::string message, st
 }
 
 Report Reporter::take() && {
-  std::ranges::stable_sort(report_.findings, {}, [](const Finding& f) { return f.instruction + 1U; });
+  // The whole kernel's index is the greatest: + 1 brings it to the front.
+  std::ranges::sort(report_.findings, {}, [](const Finding& f) {
+    return std::tuple(f.instruction + 1U, f.kind, std::string_view(f.message));
+  });
   return std::move(report_);
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Forward data flow to a fixpoint. An analysis gives:
-//   using State;                        what holds between two steps; a bounded lattice
+//   using State;                        what holds between two steps; a bounded lattice, not bool
 //   State entry();                      at the kernel's first step
 //   bool join(State& into, const State& from);   into := weaker of both; whether it changed
 //   void step(State&, uint32_t step);   effect of one step; in the second sweep it also reports
@@ -10,7 +10,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <vector>
 
 #include "runtime/check/program.hpp"
@@ -27,10 +26,12 @@ class Solver {
   /// False when the visits ran out.
   bool solve() {
     const std::size_t count = program_.blocks.size();
-    in_.assign(count, std::nullopt);
+    in_.assign(count, State{});
+    known_.assign(count, 0);
     if (count == 0) return true;
     std::vector<std::uint8_t> waiting(count, 0);
     in_[0] = analysis_.entry();
+    known_[0] = 1;
     waiting[0] = 1;
     constexpr std::size_t sweeps = 32;
     for (std::size_t sweep = 0; sweep < sweeps; ++sweep) {
@@ -48,8 +49,8 @@ class Solver {
 
   void sweep() {
     for (const std::uint32_t b : program_.order) {
-      if (!in_[b]) continue;
-      State state = *in_[b];
+      if (known_[b] == 0) continue;
+      State state = in_[b];
       walk(state, b);
     }
   }
@@ -63,14 +64,15 @@ class Solver {
   }
 
   void visit(std::uint32_t b, std::vector<std::uint8_t>& waiting) {
-    State state = *in_[b];
+    State state = in_[b];
     walk(state, b);
     for (const std::uint32_t to : program_.blocks[b].next) {
       if (to == no_block) continue;
-      if (!in_[to]) {
+      if (known_[to] == 0) {
         in_[to] = state;
+        known_[to] = 1;
         waiting[to] = 1;
-      } else if (analysis_.join(*in_[to], state)) {
+      } else if (analysis_.join(in_[to], state)) {
         waiting[to] = 1;
       }
     }
@@ -78,7 +80,8 @@ class Solver {
 
   const Program& program_;
   Analysis& analysis_;
-  std::vector<std::optional<State>> in_;  ///< per block, before its first step
+  std::vector<State> in_;            ///< per block, before its first step
+  std::vector<std::uint8_t> known_;  ///< per block: in_ holds something
 };
 
 }  // namespace wavejit::check

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <array>
+#include <ranges>
 #include <vector>
 
 #include "runtime/check/analyses.hpp"
@@ -265,11 +266,11 @@ class Waits {
     }
     for (bool changed = true; changed;) {
       changed = false;
-      for (auto it = p_.order.rbegin(); it != p_.order.rend(); ++it) {
-        if (closed[*it] != 0) continue;
-        const std::uint8_t more = exposure_[*it] | behind(*it);
-        changed = changed || more != exposure_[*it];
-        exposure_[*it] = more;
+      for (const std::uint32_t b : std::views::reverse(p_.order)) {
+        if (closed[b] != 0) continue;
+        const std::uint8_t more = exposure_[b] | behind(b);
+        changed = changed || more != exposure_[b];
+        exposure_[b] = more;
       }
     }
   }

@@ -37,7 +37,8 @@ Allocation* common_allocation(Wave& w, const Inst& inst, const GlobalAccess& a, 
   if (high > ~std::uint64_t{0} - a.bytes) return nullptr;
   Allocation*& last = w.worker->last_allocation[inst.index];
   if (last == nullptr || !last->contains(low, high - low + a.bytes)) last = w.worker->memory->find(low);
-  if (last == nullptr || !last->contains(low, high - low + a.bytes) || (store && last->read_only)) return nullptr;
+  if (last == nullptr || !last->contains(low, high - low + a.bytes) || (store && last->read_only))
+    return nullptr;
   return last;
 }
 
@@ -87,7 +88,8 @@ void load_lane(Wave& w, const Allocation& a, std::uint64_t address, unsigned lan
   const std::uint64_t offset = address - a.base;
   const std::uint8_t* p = a.data + offset;
   if (access.bytes < 4) {
-    put(w.row(shape.reg)[lane], extend(load_bytes(p, access.bytes), access.bytes, shape.sign_extend), shape.halves);
+    put(w.row(shape.reg)[lane], extend(load_bytes(p, access.bytes), access.bytes, shape.sign_extend),
+        shape.halves);
   } else {
     const unsigned in = access.lane_bytes(lane) / 4;
     for (unsigned d = 0; d < access.bytes / 4; ++d) {
@@ -111,12 +113,14 @@ void load_fast(Wave& w, const Allocation& a, const GlobalAccess& access, const L
 
 }  // namespace
 
-Allocation* check_global(Wave& w, const Inst& inst, unsigned lane, std::uint64_t address, unsigned bytes, bool store) {
+Allocation* check_global(Wave& w, const Inst& inst, unsigned lane, std::uint64_t address, unsigned bytes,
+                         bool store) {
   Allocation* a = w.worker->memory->find(address);
   const std::uint64_t bit = std::uint64_t{1} << lane;
   if (a == nullptr || !a->contains(address, bytes)) {
     report(w, inst, FaultKind::out_of_bounds, bit, address, [&] {
-      return fmt::format("{} of {} bytes: {}", store ? "store" : "load", bytes, w.worker->memory->describe(address));
+      return fmt::format("{} of {} bytes: {}", store ? "store" : "load", bytes,
+                         w.worker->memory->describe(address));
     });
     return nullptr;
   }
@@ -142,7 +146,8 @@ void load_global(Wave& w, const Inst& inst, const GlobalAccess& access, const Lo
     load_fast(w, *a, access, shape);
   } else {
     each_set(access.lanes, [&](unsigned l) {
-      const Allocation* from = a != nullptr ? a : check_global(w, inst, l, access.address[l], access.lane_bytes(l), false);
+      const Allocation* from =
+          a != nullptr ? a : check_global(w, inst, l, access.address[l], access.lane_bytes(l), false);
       if (from != nullptr) {
         load_lane(w, *from, access.address[l], l, access, shape, undefined);
       } else {
@@ -181,7 +186,8 @@ void store_global(Wave& w, const Inst& inst, const GlobalAccess& access, unsigne
       const std::uint32_t x = w.row(reg)[l] >> (high ? 16 : 0);
       std::memcpy(value, &x, access.bytes);
     } else {
-      for (unsigned d = 0; d < access.bytes / 4; ++d) std::memcpy(value + std::size_t{4} * d, &w.row(reg + d)[l], 4);
+      for (unsigned d = 0; d < access.bytes / 4; ++d)
+        std::memcpy(value + std::size_t{4} * d, &w.row(reg + d)[l], 4);
     }
     const std::uint64_t offset = access.address[l] - a->base;
     check_global_write(w, inst, *a, offset, bytes, l, value);
@@ -223,8 +229,7 @@ void atomic_global(Wave& w, const Inst& inst, const GlobalAccess& access, unsign
   const std::uint64_t written = access.lanes | access.zero_lanes;
   each_set(written, [&](unsigned l) { w.row(inst.dst)[l] = before[l]; });
   if (w.partial.test(inst.dst)) set_undefined(w, inst.dst, written, 0, 0, detail::both_halves);
-  add_pending(w, w.vm,
-              {.type = Pending::Type::vector_load, .reg = inst.dst, .count = 1, .inst = inst.index});
+  add_pending(w, w.vm, {.type = Pending::Type::vector_load, .reg = inst.dst, .count = 1, .inst = inst.index});
 }
 
 MemoryShape memory_shape(isa::Opcode op) {

@@ -28,7 +28,7 @@ struct GlobalAccess {
 /// What a load does with the bytes of one lane.
 struct LoadShape {
   std::uint16_t reg = 0;
-  bool sign_extend = false;  ///< sub-dword loads
+  bool sign_extend = false;                   ///< sub-dword loads
   std::uint8_t halves = detail::both_halves;  ///< d16: which half is written
 };
 
@@ -44,8 +44,8 @@ void atomic_global(Wave& w, const detail::Inst& inst, const GlobalAccess& access
 
 /// Finds the allocation of [address, address + bytes), reporting out_of_bounds, misaligned and
 /// read-only stores for `lane`. nullptr = the lane does not access.
-Allocation* check_global(Wave& w, const detail::Inst& inst, unsigned lane, std::uint64_t address, unsigned bytes,
-                         bool store);
+Allocation* check_global(Wave& w, const detail::Inst& inst, unsigned lane, std::uint64_t address,
+                         unsigned bytes, bool store);
 
 /// Element size and shape of a load or store opcode.
 struct MemoryShape {

@@ -10,7 +10,18 @@
 namespace wavejit::sim {
 
 enum class AtomicOp : std::uint8_t {
-  add, sub, swap, compare_swap, min_signed, max_signed, min_unsigned, max_unsigned, bit_and, bit_or, bit_xor, add_f32
+  add,
+  sub,
+  swap,
+  compare_swap,
+  min_signed,
+  max_signed,
+  min_unsigned,
+  max_unsigned,
+  bit_and,
+  bit_or,
+  bit_xor,
+  add_f32
 };
 
 /// Of an LDS, global or buffer atomic; empty for anything else.

@@ -12,7 +12,8 @@ constexpr unsigned max_banks = 64;
 
 /// A group whose lanes each cover whole aligned units of `unit` bytes is free of conflicts when all
 /// units differ modulo the banks: one bit per unit decides.
-bool all_units_differ(std::span<const std::uint32_t> address, std::uint64_t active, unsigned unit, unsigned banks) {
+bool all_units_differ(std::span<const std::uint32_t> address, std::uint64_t active, unsigned unit,
+                      unsigned banks) {
   const unsigned units = banks * 4 / unit;
   std::uint64_t seen = 0;
   for (std::uint64_t lanes = active; lanes != 0; lanes &= lanes - 1) {
@@ -24,7 +25,8 @@ bool all_units_differ(std::span<const std::uint32_t> address, std::uint64_t acti
 }
 
 /// Most distinct dwords that one bank has to serve.
-unsigned group_clocks(std::span<const std::uint32_t> address, std::uint64_t active, unsigned bytes, unsigned banks) {
+unsigned group_clocks(std::span<const std::uint32_t> address, std::uint64_t active, unsigned bytes,
+                      unsigned banks) {
   struct Bank {
     std::array<std::uint32_t, 64> dwords;
     unsigned count = 0;
@@ -46,8 +48,8 @@ unsigned group_clocks(std::span<const std::uint32_t> address, std::uint64_t acti
 
 }  // namespace
 
-unsigned conflict_cycles(std::span<const std::uint32_t> address, std::uint64_t active, unsigned lanes, unsigned bytes,
-                         unsigned banks) {
+unsigned conflict_cycles(std::span<const std::uint32_t> address, std::uint64_t active, unsigned lanes,
+                         unsigned bytes, unsigned banks) {
   if (banks == 0 || banks > max_banks) return 0;
   const unsigned unit = bytes <= 4 ? 4 : bytes == 12 ? 16 : bytes;
   const unsigned group = std::min(lanes, banks * 4 / unit);

@@ -11,7 +11,7 @@ namespace wavejit::sim {
 
 /// Clocks beyond the conflict-free ones of one wave's access. `address`: bytes, per lane; `active`: bit per
 /// lane; `bytes` 1..16; `banks` of 4 bytes.
-unsigned conflict_cycles(std::span<const std::uint32_t> address, std::uint64_t active, unsigned lanes, unsigned bytes,
-                         unsigned banks);
+unsigned conflict_cycles(std::span<const std::uint32_t> address, std::uint64_t active, unsigned lanes,
+                         unsigned bytes, unsigned banks);
 
 }  // namespace wavejit::sim

@@ -43,7 +43,7 @@ std::string scalar_name(unsigned reg) {
 
 /// The pending operation that will write the register, for the report.
 std::string who_writes(const Wave& w, bool scalar, unsigned reg) {
-  for (const PendingQueue* q : {&w.vm, &w.lgkm}) {
+  for (const PendingQueue* q : {&w.vm, &w.lgkm, &w.km}) {
     for (std::size_t i = 0; i < q->size(); ++i) {
       const Pending& p = (*q)[i];
       if (p.to_sgpr == scalar && reg >= p.reg && reg < p.reg + p.count) {
@@ -137,12 +137,14 @@ void report_undefined_vectors(Wave& w, const Inst& inst, std::uint64_t lanes) {
   const Touch* t = reads_of(w, inst);
   for (unsigned i = 0; i < inst.reads_count; ++i) {
     const std::uint64_t low = (t[i].halves & detail::low_half) != 0 ? w.undefined_low[t[i].reg] & lanes : 0;
-    const std::uint64_t high = (t[i].halves & detail::high_half) != 0 ? w.undefined_high[t[i].reg] & lanes : 0;
+    const std::uint64_t high =
+        (t[i].halves & detail::high_half) != 0 ? w.undefined_high[t[i].reg] & lanes : 0;
     if ((low | high) == 0) continue;
     report(w, inst, FaultKind::undefined_value, low | high, std::nullopt, [&] {
       const char* part = low == 0 ? "the high half of " : high == 0 ? "the low half of " : "";
-      return fmt::format("uses {}{}, which nothing has written in these lanes (or only with undefined values)", part,
-                         vector_name(t[i].reg));
+      return fmt::format(
+          "uses {}{}, which nothing has written in these lanes (or only with undefined values)", part,
+          vector_name(t[i].reg));
     });
     return;
   }
@@ -152,7 +154,8 @@ void report_undefined_scalars(Wave& w, const Inst& inst) {
   for (unsigned r = 0; r < detail::scalar_registers; ++r) {
     if (!inst.sread.test(r) || !w.sundefined.test(r)) continue;
     report(w, inst, FaultKind::undefined_value, 0, std::nullopt, [&] {
-      return fmt::format("uses {}, which nothing has written (or only with undefined values)", scalar_name(r));
+      return fmt::format("uses {}, which nothing has written (or only with undefined values)",
+                         scalar_name(r));
     });
     return;
   }
@@ -162,8 +165,10 @@ void report_undefined_scalars(Wave& w, const Inst& inst) {
 
 void set_undefined(Wave& w, unsigned reg, std::uint64_t lanes, std::uint64_t low, std::uint64_t high,
                    std::uint8_t halves) {
-  if ((halves & detail::low_half) != 0) w.undefined_low[reg] = (w.undefined_low[reg] & ~lanes) | (low & lanes);
-  if ((halves & detail::high_half) != 0) w.undefined_high[reg] = (w.undefined_high[reg] & ~lanes) | (high & lanes);
+  if ((halves & detail::low_half) != 0)
+    w.undefined_low[reg] = (w.undefined_low[reg] & ~lanes) | (low & lanes);
+  if ((halves & detail::high_half) != 0)
+    w.undefined_high[reg] = (w.undefined_high[reg] & ~lanes) | (high & lanes);
   if ((w.undefined_low[reg] | w.undefined_high[reg]) != 0) {
     w.partial.set(reg);
   } else {
@@ -174,7 +179,9 @@ void set_undefined(Wave& w, unsigned reg, std::uint64_t lanes, std::uint64_t low
 bool check_registers(Wave& w, const Inst& inst) {
   if (inst.out_of_allocation) {
     report(w, inst, FaultKind::register_range, 0, std::nullopt, [&] {
-      return fmt::format("the kernel descriptor allocates v0..v{}", w.code->allocated_vgprs - 1);
+      const unsigned agprs = w.code->allocated_agprs;
+      return fmt::format("the kernel descriptor allocates v0..v{}{}", w.code->allocated_vgprs - 1,
+                         agprs != 0 ? fmt::format(" and a0..a{}", agprs - 1) : "");
     });
   }
   if (w.deallocated && (inst.vread.any() || inst.vwrite.any())) {
@@ -214,7 +221,8 @@ void propagate_scalar(Wave& w, const Inst& inst) {
   sources.reset(detail::scc_index);
   const bool undefined = sources.meets(w.sundefined);
   for (unsigned i = 0; i < detail::ScalarSet::words; ++i) {
-    w.sundefined.w[i] = undefined ? w.sundefined.w[i] | inst.swrite.w[i] : w.sundefined.w[i] & ~inst.swrite.w[i];
+    w.sundefined.w[i] =
+        undefined ? w.sundefined.w[i] | inst.swrite.w[i] : w.sundefined.w[i] & ~inst.swrite.w[i];
   }
 }
 
@@ -266,7 +274,8 @@ void propagate(Wave& w, const Inst& inst) {
     for (unsigned i = 0; i < inst.writes_count; ++i) std::ranges::copy(old[i], w.row(writes[i].reg));
     for (std::size_t i = 0; i < regs.size(); ++i) std::ranges::copy(saved[i], w.row(regs[i]));
   };
-  std::vector<std::array<std::uint32_t, detail::max_lanes>> first(inst.writes_count), differs(inst.writes_count);
+  std::vector<std::array<std::uint32_t, detail::max_lanes>> first(inst.writes_count),
+      differs(inst.writes_count);
   for (unsigned combination = 0; combination < 1U << regs.size(); ++combination) {
     for (std::size_t i = 0; i < regs.size(); ++i) {
       const std::uint32_t fill = (combination >> i & 1) != 0 ? ~0U : 0;
@@ -311,8 +320,8 @@ void report_replication(Wave& w, const Inst& inst, unsigned operand, unsigned dw
   for (unsigned l = n; l < w.lanes; ++l)
     if (row[l] != row[l % n]) lanes |= std::uint64_t{1} << l;
   report(w, inst, FaultKind::wmma_replication, lanes, std::nullopt, [&] {
-    return fmt::format("{} of operand {} differs from lane l mod 16, which these lanes must copy", vector_name(reg),
-                       operand == 0 ? "A" : "B");
+    return fmt::format("{} of operand {} differs from lane l mod 16, which these lanes must copy",
+                       vector_name(reg), operand == 0 ? "A" : "B");
   });
 }
 

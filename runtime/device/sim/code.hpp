@@ -57,7 +57,7 @@ using ScalarSet = BitSet<scalar_registers>;
 struct Source {
   enum class Kind : std::uint8_t { none, vgpr, sgpr, constant };
   Kind kind = Kind::none;
-  std::uint8_t width = 1;   ///< dwords
+  std::uint8_t width = 1;  ///< dwords
   bool neg = false, abs = false;
   bool high = false;        ///< 16-bit operand in the high half
   std::uint16_t reg = 0;    ///< VGPR number (AGPRs from 256) or scalar number
@@ -95,18 +95,19 @@ struct Inst {
   FloatClass floats = FloatClass::none;
   OnUndefined on_undefined = OnUndefined::report;
   LaneUse lanes = LaneUse::exec;
-  bool dual_first = false;        ///< x of a VOPD pair: the next instruction issues with it
+  bool dual_first = false;  ///< x of a VOPD pair: the next instruction issues with it
   bool out_of_allocation = false;
   bool writes_all_lanes = false;  ///< ignores EXEC
+  bool clears_high = false;       ///< a 16-bit result that clears the other half
   std::uint8_t src_count = 0;
   std::array<Source, 5> src{};
   bool has_dst = false, dst_scalar = false, dst_high = false;
-  bool has_dst2 = false;          ///< carry or mask out: scalar
+  bool has_dst2 = false;  ///< carry or mask out: scalar
   std::uint8_t dst_width = 1;
   std::uint16_t dst = 0, dst2 = 0;
   isa::Modifiers mods{};
-  std::uint32_t index = 0;        ///< in DecodedKernel::instructions
-  std::uint32_t target = 0;       ///< branch: position in Code::insts
+  std::uint32_t index = 0;   ///< in DecodedKernel::instructions
+  std::uint32_t target = 0;  ///< branch: position in Code::insts
   VectorSet vread{}, vwrite{};
   ScalarSet sread{}, swrite{};
   std::uint32_t reads_begin = 0, writes_begin = 0;  ///< in Code::touches
@@ -122,6 +123,8 @@ struct EntryLayout {
   int workgroup_info = -1;
   bool ids_in_ttmp = false;
   std::uint8_t workitem_id_dims = 1;
+  /// Kernel arguments that hardware copies into SGPRs: first SGPR, dwords, first dword of the segment.
+  unsigned preload_first = 0, preload_count = 0, preload_offset = 0;
 };
 
 struct InstText {
@@ -134,15 +137,18 @@ struct Code {
   std::string name;
   lower::KernelDescriptor descriptor{};
   unsigned lanes = 32;
-  unsigned allocated_vgprs = 0;    ///< per the descriptor
-  unsigned register_rows = 0;      ///< rows that a wave's register file needs
+  unsigned allocated_vgprs = 0;  ///< per the descriptor, AGPRs not counted
+  unsigned allocated_agprs = 0;
+  unsigned scratch_rows = 0;      ///< first of the rows that the simulator keeps for itself (SDWA)
+  std::uint32_t entry_index = 0;  ///< instruction that waves start at
+  unsigned register_rows = 0;     ///< rows that a wave's register file needs
   unsigned lds_bytes = 0, private_bytes = 0, kernarg_bytes = 0;
   unsigned max_workgroup_size = 0;
-  std::uint32_t mode = 0;          ///< MODE at entry
+  std::uint32_t mode = 0;  ///< MODE at entry
   EntryLayout entry;
   std::vector<Inst> insts;
   std::vector<Touch> touches;
-  std::vector<InstText> texts;     ///< by Inst::index
+  std::vector<InstText> texts;  ///< by Inst::index
 };
 
 }  // namespace wavejit::sim::detail

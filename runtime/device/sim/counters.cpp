@@ -50,6 +50,20 @@ void wait_vm(Wave& w, unsigned count) { settle_to(w, w.vm, count); }
 
 void wait_vs(Wave& w, unsigned count) { settle_to(w, w.vs, count); }
 
+void wait_km(Wave& w, unsigned count) {
+  if (count == 0) settle_to(w, w.km, 0);  // they return in any order
+}
+
+PendingQueue& scalar_queue(Wave& w) { return w.code->target->has_split_counters() ? w.km : w.lgkm; }
+
+void carry_over_unwaited(Wave& w, std::uint32_t epoch) {
+  for (const LdsRecord& r : w.lds_records) {
+    if (!r.in_use) continue;
+    for (unsigned l = 0; l < w.lanes; ++l)
+      if ((r.lanes >> l & 1) != 0) w.group->lds.carry_over(w.id, epoch, r.address[l], r.bytes, r.store);
+  }
+}
+
 void wait_lgkm(Wave& w, unsigned count) {
   if (count == 0) return settle_to(w, w.lgkm, 0);
   for (std::size_t i = 0; i < w.lgkm.size(); ++i) {

@@ -37,7 +37,8 @@ class Decoder {
  private:
   std::unexpected<Error> bad(std::uint32_t i, ErrorCode code, std::string_view what) const {
     const auto& d = kernel_.instructions[i];
-    return fail(code, fmt::format("{}: `{}` at 0x{:x} in kernel '{}'", what, d.text, d.address, kernel_.name));
+    return fail(code,
+                fmt::format("{}: `{}` at 0x{:x} in kernel '{}'", what, d.text, d.address, kernel_.name));
   }
 
   Result<Inst> decode(std::uint32_t i) {
@@ -46,14 +47,13 @@ class Decoder {
     out.index = i;
     out.op = in.op;
     out.mods = in.mods;
-    const Handler& handler = handlers().get(in.op);
+    const Handler& handler = handlers().get(in.op, code_.target->generation);
     if (handler.execute == nullptr || in.op == isa::Opcode::invalid) {
       return bad(i, ErrorCode::unknown_instruction, "the simulator does not know the instruction");
     }
-    if (in.has(isa::flag::buffer) && (in.mods.idxen || in.mods.lds)) {
-      return bad(i, ErrorCode::unsupported, "indexed buffer access and loads to LDS are not simulated");
-    }
-    out.execute = handler.execute;
+    if (const std::string_view what = unsupported(in); !what.empty())
+      return bad(i, ErrorCode::unsupported, what);
+    out.execute = in.mods.lds ? lds_dma : in.mods.sdwa.on ? sdwa : handler.execute;
     out.floats = handler.floats;
     out.pipe = in.pipe();
     out.on_undefined = detail::on_undefined(in.op);
@@ -70,6 +70,23 @@ class Decoder {
     if (auto ok = destinations(i, in, out); !ok) return std::unexpected(std::move(ok.error()));
     implicit(in, out);
     return out;
+  }
+
+  /// Forms of known instructions that are not simulated; empty for the others.
+  [[nodiscard]] std::string_view unsupported(const isa::Instruction& in) const {
+    if (in.has(isa::flag::buffer) && in.mods.idxen) return "indexed buffer access is not simulated";
+    if (in.mods.cbsz != 0 || in.mods.abid != 0 || in.mods.blgp != 0) {
+      return "broadcasts of a matrix instruction's operands are not simulated";
+    }
+    if (in.pipe() == isa::Pipe::barrier && in.src_count == 1) {
+      const bool workgroup = in.src[0].kind == Operand::Kind::imm && in.src[0].value == -1;
+      if (!workgroup) return "barriers other than the workgroup's (-1) are not simulated";
+    }
+    if (!in.mods.lds && !in.has(isa::flag::to_lds)) return {};
+    const unsigned bytes = lds_dma_bytes(in.op);
+    const bool exists =
+        bytes != 0 && bytes % 4 == 0 && (code_.target->lds_dma_dwords >> (bytes / 4 - 1) & 1) != 0;
+    return exists ? std::string_view{} : "a load to LDS of this width is not simulated";
   }
 
   /// Handlers rely on each tuple being as wide as the opcode says.
@@ -91,17 +108,21 @@ class Decoder {
     for (unsigned n = 0; n < in.src_count; ++n)
       if (!fits(in.src[n], sig.src[n])) return false;
     if (in.pipe() != isa::Pipe::matrix) return true;
-    const unsigned ab = detail::matrix_operand_dwords(in.op);
-    const unsigned cd = 8 * 32 / code_.lanes;
-    if (in.dst[0].width != cd || (in.src[2].is_reg() && in.src[2].width != cd)) return false;
-    return in.src[0].is_vgpr() && in.src[1].is_vgpr() && in.src[0].width == ab && in.src[1].width == ab;
+    const auto [ab, cd] = detail::matrix_widths(in, *code_.target, code_.lanes);
+    if (in.dst[0].width != cd ||
+        (in.src[2].is_reg() && (in.src[2].width != cd || in.src[2].cls != in.dst[0].cls)))
+      return false;
+    const bool vectors =
+        in.src[0].is_reg() && in.src[1].is_reg() && !in.src[0].is_sgpr() && !in.src[1].is_sgpr();
+    return vectors && in.src[0].width == ab && in.src[1].width == ab;
   }
 
   static bool class_fits(const isa::Instruction& in, const Operand& o, char cls) {
     const bool absent_address = o.kind == Operand::Kind::none && in.pipe() == isa::Pipe::vmem;
     switch (cls) {
       case 'v':
-        return o.is_vgpr() || absent_address || (in.pipe() == isa::Pipe::vmem && o.is_reg(RegClass::agpr));
+        return o.is_vgpr() || absent_address ||
+               ((in.pipe() == isa::Pipe::vmem || in.pipe() == isa::Pipe::lds) && o.is_reg(RegClass::agpr));
       case 'a':
         return o.is_vgpr() || o.is_reg(RegClass::agpr);
       case 'A':
@@ -163,7 +184,8 @@ class Decoder {
         case Operand::Kind::special:
           if (!special(o, s)) return bad(i, ErrorCode::unsupported, "an operand is not simulated");
           if (o.index == static_cast<std::uint32_t>(isa::Special::scc)) out.sread.set(detail::scc_index);
-          if (o.index == static_cast<std::uint32_t>(isa::Special::vccz)) read_scalar(out, isa::sreg::vcc_lo, mask_width());
+          if (o.index == static_cast<std::uint32_t>(isa::Special::vccz))
+            read_scalar(out, isa::sreg::vcc_lo, mask_width());
           break;
         case Operand::Kind::reg: {
           const int reg = number(o);
@@ -174,7 +196,8 @@ class Decoder {
             read_scalar(out, o.index, o.width);
           } else {
             s.kind = Source::Kind::vgpr;
-            read_vector(out, s.reg, o.width, detail::source_halves(in, n), n);
+            read_vector(out, s.reg, o.width, detail::source_halves(in, n, *code_.target), n,
+                        detail::dwords_read(in, n));
           }
           break;
         }
@@ -186,8 +209,15 @@ class Decoder {
       if (in.dst[0].cls == RegClass::sgpr) {
         read_scalar(out, in.dst[0].index, in.dst[0].width);
       } else {
-        read_vector(out, static_cast<unsigned>(reg), in.dst[0].width, detail::destination_halves(in), in.src_count);
+        read_vector(out, static_cast<unsigned>(reg), in.dst[0].width,
+                    detail::destination_halves(in, *code_.target), in.src_count);
       }
+    }
+    // A byte that is put into a register leaves the other byte of its half as it was.
+    const isa::Sdwa& sdwa_part = in.mods.sdwa;
+    if (sdwa_part.on && sdwa_part.unused == isa::Sdwa::Unused::preserve &&
+        sdwa_part.dst <= isa::Sdwa::Select::byte3 && in.dst[0].is_vgpr() && number(in.dst[0]) >= 0) {
+      read_vector(out, in.dst[0].index, 1, detail::destination_halves(in, *code_.target), in.src_count);
     }
     out.reads_count = static_cast<std::uint16_t>(code_.touches.size() - out.reads_begin);
     return {};
@@ -226,18 +256,22 @@ class Decoder {
         out.dst_scalar = scalar;
         out.dst = static_cast<std::uint16_t>(reg);
         out.dst_width = o.width;
-        out.dst_high = detail::destination_halves(in) == detail::high_half;
+        out.dst_high = detail::destination_halves(in, *code_.target) == detail::high_half;
+        out.clears_high = detail::clears_high_half(in.op, *code_.target);
       }
       if (scalar) {
         for (unsigned r = o.index; r < o.index + o.width; ++r)
           if (r != isa::sreg::null) out.swrite.set(r);
       } else {
-        write_vector(out, static_cast<unsigned>(reg), o.width, detail::destination_halves(in));
+        write_vector(out, static_cast<unsigned>(reg), o.width, detail::destination_halves(in, *code_.target));
       }
     }
     // The source of a swap is a destination as well.
-    if (in.op == isa::Opcode::v_swap_b32) write_vector(out, out.src[0].reg, 1, detail::both_halves);
-    if (in.op == isa::Opcode::v_swap_b16) write_vector(out, out.src[0].reg, 1, detail::source_halves(in, 0));
+    const bool swaps = in.op == isa::Opcode::v_swap_b32 || in.op == isa::Opcode::v_permlane16_swap_b32 ||
+                       in.op == isa::Opcode::v_permlane32_swap_b32;
+    if (swaps) write_vector(out, out.src[0].reg, 1, detail::both_halves);
+    if (in.op == isa::Opcode::v_swap_b16)
+      write_vector(out, out.src[0].reg, 1, detail::source_halves(in, 0, *code_.target));
     out.writes_count = static_cast<std::uint16_t>(code_.touches.size() - out.writes_begin);
     return {};
   }
@@ -247,8 +281,10 @@ class Decoder {
       if (r != isa::sreg::null) out.sread.set(r);
   }
 
-  void read_vector(Inst& out, unsigned reg, unsigned width, std::uint8_t halves, unsigned source) {
+  void read_vector(Inst& out, unsigned reg, unsigned width, std::uint8_t halves, unsigned source,
+                   std::uint32_t dwords = ~0U) {
     for (unsigned r = reg; r < reg + width; ++r) {
+      if ((dwords >> (r - reg) & 1) == 0) continue;
       out.vread.set(r);
       code_.touches.push_back({static_cast<std::uint16_t>(r), halves, static_cast<std::uint8_t>(source)});
       note_register(out, r);
@@ -265,7 +301,9 @@ class Decoder {
 
   void note_register(Inst& out, unsigned reg) {
     code_.register_rows = std::max(code_.register_rows, reg + 1);
-    if (reg < agpr_base && reg >= code_.allocated_vgprs) out.out_of_allocation = true;
+    const bool inside =
+        reg < agpr_base ? reg < code_.allocated_vgprs : reg - agpr_base < code_.allocated_agprs;
+    if (!inside) out.out_of_allocation = true;
   }
 
   void implicit(const isa::Instruction& in, Inst& out) {
@@ -304,6 +342,9 @@ detail::EntryLayout entry_layout(const lower::KernelDescriptor& d, const target:
   take(4, 2, e.dispatch_id);
   take(5, 2, e.flat_scratch);
   take(6, 1, e.private_size);
+  e.preload_first = static_cast<unsigned>(next);
+  e.preload_count = d.preload & 0x7F;
+  e.preload_offset = d.preload >> 7;
   e.user_sgprs = static_cast<std::uint8_t>(d.rsrc2 >> 1 & 0x1F);
   e.ids_in_ttmp = target.workgroup_ids_in_ttmp;
   int system = e.user_sgprs;
@@ -312,6 +353,22 @@ detail::EntryLayout entry_layout(const lower::KernelDescriptor& d, const target:
   if ((d.rsrc2 >> 10 & 1) != 0) e.workgroup_info = system;
   e.workitem_id_dims = static_cast<std::uint8_t>((d.rsrc2 >> 11 & 3) + 1);
   return e;
+}
+
+/// Kernels with preloaded arguments begin 256 bytes in, behind a prologue that loads the same SGPRs for
+/// firmware that does not preload (hardware.md §9.2).
+Result<void> find_entry(Code& code) {
+  if (code.entry.preload_count == 0) return {};
+  constexpr std::uint64_t prologue = 256;
+  const std::uint64_t wanted = code.texts.front().address + prologue;
+  const auto at = std::ranges::lower_bound(code.texts, wanted, {}, &detail::InstText::address);
+  if (at == code.texts.end() || at->address != wanted) {
+    return fail(
+        ErrorCode::invalid_code_object,
+        fmt::format("kernel '{}' has preloaded arguments, but no instruction 256 bytes in", code.name));
+  }
+  code.entry_index = static_cast<std::uint32_t>(at - code.texts.begin());
+  return {};
 }
 
 }  // namespace
@@ -324,8 +381,14 @@ Result<Program> Program::create(const lower::DecodedKernel& kernel, const target
   code->descriptor = d;
   const bool gfx9 = target.generation == target::Generation::gfx9;
   code->lanes = gfx9 || (d.properties >> 10 & 1) == 0 ? 64 : 32;
-  const unsigned granule = !gfx9 && code->lanes == 64 ? target.vgpr_encode_granule / 2 : target.vgpr_encode_granule;
+  const unsigned granule =
+      !gfx9 && code->lanes == 64 ? target.vgpr_encode_granule / 2 : target.vgpr_encode_granule;
   code->allocated_vgprs = ((d.rsrc1 & 0x3F) + 1) * granule;
+  if (target.has_agprs) {
+    const unsigned all = code->allocated_vgprs;
+    code->allocated_vgprs = std::min(all, ((d.rsrc3 & 0x3F) + 1) * target.accum_offset_granule);
+    code->allocated_agprs = all - code->allocated_vgprs;
+  }
   code->lds_bytes = d.group_segment_fixed_size;
   code->private_bytes = d.private_segment_fixed_size;
   code->kernarg_bytes = std::max(d.kernarg_size, kernel.kernarg_segment_size);
@@ -333,6 +396,8 @@ Result<Program> Program::create(const lower::DecodedKernel& kernel, const target
   code->entry = entry_layout(d, target);
   // RSRC1 float round and denorm [19:12] are MODE [7:0]; DX10_CLAMP 21, IEEE 23.
   code->mode = (d.rsrc1 >> 12 & 0xFF) | (d.rsrc1 >> 21 & 1) << 8 | (d.rsrc1 >> 23 & 1) << 9;
+  // gfx12 has neither bit: NaNs clamp to 0, minimum and maximum pass over them.
+  if (target.generation == target::Generation::gfx12) code->mode = (code->mode & 0xFF) | 1U << 8;
   if (kernel.instructions.empty()) {
     return fail(ErrorCode::invalid_code_object, fmt::format("kernel '{}' has no instructions", kernel.name));
   }
@@ -342,6 +407,10 @@ Result<Program> Program::create(const lower::DecodedKernel& kernel, const target
   }
   if (auto ok = Decoder(kernel, *code).run(); !ok) return std::unexpected(std::move(ok.error()));
   code->register_rows = std::max({code->register_rows, code->allocated_vgprs, 1U});
+  if (auto ok = find_entry(*code); !ok) return std::unexpected(std::move(ok.error()));
+  const bool uses_sdwa = std::ranges::any_of(code->insts, [](const Inst& i) { return i.mods.sdwa.on; });
+  code->scratch_rows = code->register_rows;
+  if (uses_sdwa) code->register_rows += sdwa_rows;
   return Program(std::move(code));
 }
 

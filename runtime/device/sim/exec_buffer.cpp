@@ -41,7 +41,8 @@ std::string malformed(const Descriptor& d, const target::Target& target) {
   if ((d.word3 >> 23 & 1) != 0) return fmt::format("word 3 is 0x{:08x}: add_tid (bit 23) must be 0", d.word3);
   if (target.generation == Generation::gfx9) return {};
   const std::uint32_t format_bits = target.generation == Generation::gfx12 ? 0x3F : 0x7F;
-  if ((d.word3 >> 12 & format_bits) == 0) return fmt::format("word 3 is 0x{:08x}: FORMAT must not be 0", d.word3);
+  if ((d.word3 >> 12 & format_bits) == 0)
+    return fmt::format("word 3 is 0x{:08x}: FORMAT must not be 0", d.word3);
   const std::uint32_t wanted = target.buffer_word3 >> 28 & 3;
   if ((d.word3 >> 28 & 3) != wanted) {
     return fmt::format("word 3 is 0x{:08x}: OOB_SELECT [29:28] is {}, a raw buffer needs {}", d.word3,
@@ -67,15 +68,16 @@ bool in_bounds(const Descriptor& d, const target::Target& target, std::uint64_t 
 /// The access of one buffer instruction, bounds applied.
 class BufferAccess {
  public:
-  BufferAccess(Wave& w, const Inst& inst, const Source& address, const Source& descriptor, const Source& soffset,
-               unsigned bytes)
+  BufferAccess(Wave& w, const Inst& inst, const Source& address, const Source& descriptor,
+               const Source& soffset, unsigned bytes)
       : w_(w), inst_(inst), target_(*w.code->target), d_(read_descriptor(w, descriptor)) {
     access.bytes = bytes;
     if (const std::string what = malformed(d_, target_); !what.empty()) {
       report(w, inst, FaultKind::descriptor, 0, d_.base, [&] { return what; });
     }
     soffset_ = w.scalar(soffset);
-    const std::uint32_t* voffset = inst.mods.offen && address.kind == Source::Kind::vgpr ? w.row(address.reg) : nullptr;
+    const std::uint32_t* voffset =
+        inst.mods.offen && address.kind == Source::Kind::vgpr ? w.row(address.reg) : nullptr;
     for (std::uint64_t lanes = w.exec(); lanes != 0; lanes &= lanes - 1) {
       const auto l = static_cast<unsigned>(std::countr_zero(lanes));
       lane(l, (voffset != nullptr ? voffset[l] : 0) + static_cast<std::uint64_t>(inst.mods.offset));
@@ -114,7 +116,8 @@ class BufferAccess {
   /// Per-dword rule: the leading dwords that are in bounds.
   void cut(unsigned l, std::uint64_t checked_offset) {
     unsigned count = 0;
-    while (count < access.bytes / 4 && in_bounds(d_, target_, checked_offset + std::uint64_t{4} * count, 4)) ++count;
+    while (count < access.bytes / 4 && in_bounds(d_, target_, checked_offset + std::uint64_t{4} * count, 4))
+      ++count;
     access.dwords[l] = static_cast<std::uint8_t>(count);
     const std::uint64_t bit = std::uint64_t{1} << l;
     if (count < access.bytes / 4) access.cut = true;
@@ -131,7 +134,8 @@ class BufferAccess {
     if (disputed_ == 0) return;
     report(w_, inst_, FaultKind::soffset_dependent, disputed_, d_.base + soffset_ + disputed_offset_, [&] {
       return fmt::format(
-          "offset {} + soffset {} of {} bytes against num_records {}: in bounds or not depending on whether soffset "
+          "offset {} + soffset {} of {} bytes against num_records {}: in bounds or not depending on whether "
+          "soffset "
           "counts, on which sources disagree",
           disputed_offset_, soffset_, access.bytes, d_.records);
     });
@@ -164,17 +168,16 @@ void atomic(Wave& w, const Inst& inst) {
 }  // namespace
 
 void add_buffer(Handlers& h) {
-  for (const Opcode op : {Opcode::buffer_load_u8, Opcode::buffer_load_i8, Opcode::buffer_load_u16, Opcode::buffer_load_i16,
-                          Opcode::buffer_load_b32, Opcode::buffer_load_b64, Opcode::buffer_load_b96,
-                          Opcode::buffer_load_b128, Opcode::buffer_load_d16_b16, Opcode::buffer_load_d16_hi_b16,
-                          Opcode::buffer_load_d16_u8, Opcode::buffer_load_d16_i8, Opcode::buffer_load_d16_hi_u8,
-                          Opcode::buffer_load_d16_hi_i8}) {
+  for (const Opcode op :
+       {Opcode::buffer_load_u8, Opcode::buffer_load_i8, Opcode::buffer_load_u16, Opcode::buffer_load_i16,
+        Opcode::buffer_load_b32, Opcode::buffer_load_b64, Opcode::buffer_load_b96, Opcode::buffer_load_b128,
+        Opcode::buffer_load_d16_b16, Opcode::buffer_load_d16_hi_b16, Opcode::buffer_load_d16_u8,
+        Opcode::buffer_load_d16_i8, Opcode::buffer_load_d16_hi_u8, Opcode::buffer_load_d16_hi_i8}) {
     h.set(op, load);
   }
   for (const Opcode op : {Opcode::buffer_store_b8, Opcode::buffer_store_b16, Opcode::buffer_store_d16_hi_b16,
-                          Opcode::buffer_store_d16_hi_b8,
-                          Opcode::buffer_store_b32, Opcode::buffer_store_b64, Opcode::buffer_store_b96,
-                          Opcode::buffer_store_b128}) {
+                          Opcode::buffer_store_d16_hi_b8, Opcode::buffer_store_b32, Opcode::buffer_store_b64,
+                          Opcode::buffer_store_b96, Opcode::buffer_store_b128}) {
     h.set(op, store);
   }
   h.set(Opcode::buffer_atomic_add_u32, atomic);

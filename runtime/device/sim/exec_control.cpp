@@ -107,7 +107,7 @@ void sendmsg(Wave& w, const Inst& inst) {
   if (inst.src[0].value == dealloc_vgprs) {
     w.deallocated = true;
   } else {
-    add_pending(w, w.lgkm, {.type = Pending::Type::message});
+    add_pending(w, scalar_queue(w), {.type = Pending::Type::message});
   }
 }
 
@@ -127,9 +127,9 @@ void add_control(Handlers& h) {
   h.set(Opcode::s_waitcnt, waitcnt);
   h.set(Opcode::s_waitcnt_vscnt, waitcnt_vscnt);
   h.set(Opcode::s_waitcnt_depctr, waitcnt_depctr);
-  for (const Opcode op : {Opcode::s_delay_alu, Opcode::s_clause, Opcode::s_nop, Opcode::s_setprio, Opcode::s_sleep,
-                          Opcode::s_set_inst_prefetch_distance, Opcode::buffer_gl0_inv, Opcode::buffer_gl1_inv,
-                          Opcode::s_icache_inv, Opcode::s_dcache_inv}) {
+  for (const Opcode op : {Opcode::s_delay_alu, Opcode::s_clause, Opcode::s_nop, Opcode::s_setprio,
+                          Opcode::s_sleep, Opcode::s_set_inst_prefetch_distance, Opcode::buffer_gl0_inv,
+                          Opcode::buffer_gl1_inv, Opcode::s_icache_inv, Opcode::s_dcache_inv}) {
     h.set(op, hint);
   }
   h.set(Opcode::s_setreg_b32, setreg);

@@ -20,7 +20,8 @@ using isa::Opcode;
 bool has_base(const Source& s) { return s.kind == Source::Kind::sgpr && s.reg != isa::sreg::null; }
 
 /// SGPR base + 32-bit VGPR offset, or a 64-bit VGPR address; plus the immediate, which is signed.
-GlobalAccess global_access(const Wave& w, const Inst& inst, const Source& address, const Source& base, unsigned bytes) {
+GlobalAccess global_access(const Wave& w, const Inst& inst, const Source& address, const Source& base,
+                           unsigned bytes) {
   GlobalAccess a;
   a.bytes = bytes;
   a.lanes = w.exec();
@@ -95,7 +96,9 @@ class ScratchAccess {
       const std::int64_t at = start_ + (row_ != nullptr ? row_[l] : 0);
       if (at < 0 || at + bytes_ > size) {
         report(w_, inst_, FaultKind::out_of_bounds, std::uint64_t{1} << l, static_cast<std::uint64_t>(at),
-               [&] { return fmt::format("scratch access of {} bytes; the private segment has {}", bytes_, size); });
+               [&] {
+                 return fmt::format("scratch access of {} bytes; the private segment has {}", bytes_, size);
+               });
         continue;
       }
       if ((at & 3) != 0) {
@@ -164,38 +167,40 @@ void scratch_store(Wave& w, const Inst& inst) {
 }  // namespace
 
 void add_global(Handlers& h) {
-  for (const Opcode op : {Opcode::global_load_u8, Opcode::global_load_i8, Opcode::global_load_u16, Opcode::global_load_i16,
-                          Opcode::global_load_b32, Opcode::global_load_b64, Opcode::global_load_b96,
-                          Opcode::global_load_b128, Opcode::global_load_d16_b16, Opcode::global_load_d16_hi_b16,
-                          Opcode::global_load_d16_u8, Opcode::global_load_d16_i8, Opcode::global_load_d16_hi_u8,
-                          Opcode::global_load_d16_hi_i8}) {
+  for (const Opcode op :
+       {Opcode::global_load_u8, Opcode::global_load_i8, Opcode::global_load_u16, Opcode::global_load_i16,
+        Opcode::global_load_b32, Opcode::global_load_b64, Opcode::global_load_b96, Opcode::global_load_b128,
+        Opcode::global_load_d16_b16, Opcode::global_load_d16_hi_b16, Opcode::global_load_d16_u8,
+        Opcode::global_load_d16_i8, Opcode::global_load_d16_hi_u8, Opcode::global_load_d16_hi_i8}) {
     h.set(op, load);
   }
   for (const Opcode op : {Opcode::global_store_b8, Opcode::global_store_b16, Opcode::global_store_d16_hi_b16,
-                          Opcode::global_store_d16_hi_b8,
-                          Opcode::global_store_b32, Opcode::global_store_b64, Opcode::global_store_b96,
-                          Opcode::global_store_b128}) {
+                          Opcode::global_store_d16_hi_b8, Opcode::global_store_b32, Opcode::global_store_b64,
+                          Opcode::global_store_b96, Opcode::global_store_b128}) {
     h.set(op, store);
   }
-  for (const Opcode op : {Opcode::global_atomic_add_u32, Opcode::global_atomic_sub_u32, Opcode::global_atomic_swap_b32,
-                          Opcode::global_atomic_cmpswap_b32, Opcode::global_atomic_min_i32,
-                          Opcode::global_atomic_max_i32, Opcode::global_atomic_min_u32, Opcode::global_atomic_max_u32,
-                          Opcode::global_atomic_and_b32, Opcode::global_atomic_or_b32, Opcode::global_atomic_xor_b32,
-                          Opcode::global_atomic_add_f32}) {
+  for (const Opcode op :
+       {Opcode::global_atomic_add_u32, Opcode::global_atomic_sub_u32, Opcode::global_atomic_swap_b32,
+        Opcode::global_atomic_cmpswap_b32, Opcode::global_atomic_min_i32, Opcode::global_atomic_max_i32,
+        Opcode::global_atomic_min_u32, Opcode::global_atomic_max_u32, Opcode::global_atomic_and_b32,
+        Opcode::global_atomic_or_b32, Opcode::global_atomic_xor_b32, Opcode::global_atomic_add_f32}) {
     h.set(op, atomic);
   }
-  for (const Opcode op : {Opcode::flat_load_u8, Opcode::flat_load_i8, Opcode::flat_load_u16, Opcode::flat_load_i16,
-                          Opcode::flat_load_b32, Opcode::flat_load_b64, Opcode::flat_load_b96, Opcode::flat_load_b128}) {
+  for (const Opcode op :
+       {Opcode::flat_load_u8, Opcode::flat_load_i8, Opcode::flat_load_u16, Opcode::flat_load_i16,
+        Opcode::flat_load_b32, Opcode::flat_load_b64, Opcode::flat_load_b96, Opcode::flat_load_b128}) {
     h.set(op, flat_load);
   }
-  for (const Opcode op : {Opcode::flat_store_b8, Opcode::flat_store_b16, Opcode::flat_store_b32, Opcode::flat_store_b64,
-                          Opcode::flat_store_b96, Opcode::flat_store_b128}) {
+  for (const Opcode op : {Opcode::flat_store_b8, Opcode::flat_store_b16, Opcode::flat_store_b32,
+                          Opcode::flat_store_b64, Opcode::flat_store_b96, Opcode::flat_store_b128}) {
     h.set(op, flat_store);
   }
-  for (const Opcode op : {Opcode::scratch_load_b32, Opcode::scratch_load_b64, Opcode::scratch_load_b96, Opcode::scratch_load_b128}) {
+  for (const Opcode op : {Opcode::scratch_load_b32, Opcode::scratch_load_b64, Opcode::scratch_load_b96,
+                          Opcode::scratch_load_b128}) {
     h.set(op, scratch_load);
   }
-  for (const Opcode op : {Opcode::scratch_store_b32, Opcode::scratch_store_b64, Opcode::scratch_store_b96, Opcode::scratch_store_b128}) {
+  for (const Opcode op : {Opcode::scratch_store_b32, Opcode::scratch_store_b64, Opcode::scratch_store_b96,
+                          Opcode::scratch_store_b128}) {
     h.set(op, scratch_store);
   }
 }

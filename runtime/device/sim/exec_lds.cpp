@@ -55,8 +55,9 @@ LdsAccess resolve(Wave& w, const Inst& inst, std::uint32_t offset, unsigned byte
   }
   if (outside != 0) {
     const auto first = static_cast<unsigned>(std::countr_zero(outside));
-    report(w, inst, FaultKind::out_of_bounds, outside, std::uint64_t{row[first]} + offset,
-           [&] { return fmt::format("LDS access of {} bytes; the workgroup has {} bytes of LDS", bytes, size); });
+    report(w, inst, FaultKind::out_of_bounds, outside, std::uint64_t{row[first]} + offset, [&] {
+      return fmt::format("LDS access of {} bytes; the workgroup has {} bytes of LDS", bytes, size);
+    });
     a.lanes &= ~outside;
   }
   if ((low_bits & (alignment - 1)) != 0) {
@@ -65,22 +66,35 @@ LdsAccess resolve(Wave& w, const Inst& inst, std::uint32_t offset, unsigned byte
       if ((a.address[l] & (alignment - 1)) != 0) bad |= std::uint64_t{1} << l;
     });
     if (bad != 0) {
-      report(w, inst, FaultKind::misaligned, bad, a.address[static_cast<unsigned>(std::countr_zero(bad))],
-             [&] { return fmt::format("an LDS access of {} bytes needs {}-byte alignment", bytes, alignment); });
+      report(
+          w, inst, FaultKind::misaligned, bad, a.address[static_cast<unsigned>(std::countr_zero(bad))],
+          [&] { return fmt::format("an LDS access of {} bytes needs {}-byte alignment", bytes, alignment); });
     }
   }
   return a;
 }
 
-void report_clash(Wave& w, const Inst& inst, unsigned lane, std::uint32_t address, bool store, const Lds::Result& r) {
+void report_clash(Wave& w, const Inst& inst, unsigned lane, std::uint32_t address, bool store,
+                  const Lds::Result& r) {
   const FaultKind kind = r.clash == Lds::Clash::race ? FaultKind::lds_race : FaultKind::unwaited_at_barrier;
   report(w, inst, kind, std::uint64_t{1} << lane, address, [&] {
     const std::string pair = fmt::format("{} bytes that wave {} {}", store ? "writes" : "reads", r.other,
                                          r.other_wrote ? "writes" : "reads");
-    return r.clash == Lds::Clash::race
-               ? pair + " with no barrier between"
-               : pair + "; the barrier between does not count, since that wave passed it without waiting (lgkmcnt)";
+    return r.clash == Lds::Clash::race ? pair + " with no barrier between"
+                                       : pair +
+                                             "; the barrier between does not count, since that wave passed "
+                                             "it without waiting (lgkmcnt)";
   });
+}
+
+/// Accesses between a wave's signal of a barrier and its wait count on both sides of it.
+template <class F>
+Lds::Result in_epochs(const Wave& w, F&& access) {
+  Lds::Result r = access(w.passed);
+  if (w.signals == w.passed) [[likely]]
+    return r;
+  const Lds::Result after = access(w.signals);
+  return r.clash != Lds::Clash::none ? r : after;
 }
 
 /// Remembers what a pending access touched, for the barrier that may come before its wait.
@@ -104,8 +118,8 @@ std::uint32_t record(Wave& w, const LdsAccess& a, bool store) {
 }
 
 /// One operation for the counter, of one address or two.
-void add_lds_pending(Wave& w, const Inst& inst, const LdsAccess& a, const LdsAccess* b, bool store, unsigned reg,
-                     unsigned count) {
+void add_lds_pending(Wave& w, const Inst& inst, const LdsAccess& a, const LdsAccess* b, bool store,
+                     unsigned reg, unsigned count) {
   const std::uint32_t first = record(w, a, store);
   add_pending(w, w.lgkm,
               {.type = Pending::Type::lds,
@@ -145,7 +159,8 @@ void load_into(Wave& w, const Inst& inst, const LdsAccess& a, unsigned reg, cons
         if (narrow ? dword != 0 : (dword & 12) != 0) high[d] |= bit;
       }
       if (races) {
-        const Lds::Result r = lds.on_read(w.id, w.group->epoch, at, a.bytes);
+        const Lds::Result r =
+            in_epochs(w, [&](std::uint32_t epoch) { return lds.on_read(w.id, epoch, at, a.bytes); });
         if (r.clash != Lds::Clash::none) report_clash(w, inst, l, at, false, r);
       }
     }
@@ -155,13 +170,14 @@ void load_into(Wave& w, const Inst& inst, const LdsAccess& a, unsigned reg, cons
     }
     for (unsigned d = 0; d < registers; ++d) {
       std::uint32_t& r = w.row(reg + d)[l];
-      r = shape.halves == detail::both_halves  ? value[d]
+      r = shape.halves == detail::both_halves ? value[d]
           : shape.halves == detail::high_half ? (r & 0xFFFF) | value[d] << 16
                                               : (r & 0xFFFF0000) | (value[d] & 0xFFFF);
     }
   });
   for (unsigned d = 0; d < registers; ++d) {
-    if (any != 0 || w.partial.test(reg + d)) set_undefined(w, reg + d, w.exec(), low[d], high[d], shape.halves);
+    if (any != 0 || w.partial.test(reg + d))
+      set_undefined(w, reg + d, w.exec(), low[d], high[d], shape.halves);
   }
 }
 
@@ -177,7 +193,8 @@ void store_from(Wave& w, const Inst& inst, const LdsAccess& a, unsigned reg, boo
     if (races) {
       const bool same = std::memcmp(lds.data() + at, value, a.bytes) == 0 &&
                         lds.defined_bits(at, a.bytes) == (1U << a.bytes) - 1;
-      const Lds::Result r = lds.on_write(w.id, w.group->epoch, at, a.bytes, same);
+      const Lds::Result r =
+          in_epochs(w, [&](std::uint32_t epoch) { return lds.on_write(w.id, epoch, at, a.bytes, same); });
       if (r.clash != Lds::Clash::none) report_clash(w, inst, l, at, true, r);
     }
     std::memcpy(lds.data() + at, value, a.bytes);
@@ -239,7 +256,7 @@ void atomic(Wave& w, const Inst& inst) {
              [] { return std::string("an atomic works on LDS bytes that nothing has written"); });
     }
     if (w.worker->on(FaultKind::lds_race)) {
-      const Lds::Result r = lds.on_atomic(w.id, w.group->epoch, at);
+      const Lds::Result r = in_epochs(w, [&](std::uint32_t epoch) { return lds.on_atomic(w.id, epoch, at); });
       if (r.clash != Lds::Clash::none) report_clash(w, inst, l, at, true, r);
     }
     std::memcpy(&before[l], lds.data() + at, 4);
@@ -304,11 +321,10 @@ void swizzle(Wave& w, const Inst& inst) {
 }  // namespace
 
 void add_lds(Handlers& h) {
-  for (const Opcode op :
-       {Opcode::ds_load_b32, Opcode::ds_load_b64, Opcode::ds_load_b96, Opcode::ds_load_b128, Opcode::ds_load_u8,
-        Opcode::ds_load_i8, Opcode::ds_load_u16, Opcode::ds_load_i16, Opcode::ds_load_u16_d16,
-        Opcode::ds_load_u16_d16_hi, Opcode::ds_load_u8_d16, Opcode::ds_load_i8_d16, Opcode::ds_load_u8_d16_hi,
-        Opcode::ds_load_i8_d16_hi}) {
+  for (const Opcode op : {Opcode::ds_load_b32, Opcode::ds_load_b64, Opcode::ds_load_b96, Opcode::ds_load_b128,
+                          Opcode::ds_load_u8, Opcode::ds_load_i8, Opcode::ds_load_u16, Opcode::ds_load_i16,
+                          Opcode::ds_load_u16_d16, Opcode::ds_load_u16_d16_hi, Opcode::ds_load_u8_d16,
+                          Opcode::ds_load_i8_d16, Opcode::ds_load_u8_d16_hi, Opcode::ds_load_i8_d16_hi}) {
     h.set(op, load);
   }
   for (const Opcode op :
@@ -324,11 +340,11 @@ void add_lds(Handlers& h) {
   h.set(Opcode::ds_store_2addr_b64, store2<8, 1>);
   h.set(Opcode::ds_store_2addr_stride64_b32, store2<4, 64>);
   h.set(Opcode::ds_store_2addr_stride64_b64, store2<8, 64>);
-  for (const Opcode op : {Opcode::ds_add_u32, Opcode::ds_sub_u32, Opcode::ds_min_i32, Opcode::ds_max_i32, Opcode::ds_min_u32,
-                          Opcode::ds_max_u32, Opcode::ds_and_b32, Opcode::ds_or_b32, Opcode::ds_xor_b32,
-                          Opcode::ds_add_f32, Opcode::ds_add_rtn_u32, Opcode::ds_sub_rtn_u32, Opcode::ds_min_rtn_i32,
-                          Opcode::ds_max_rtn_i32, Opcode::ds_min_rtn_u32, Opcode::ds_max_rtn_u32,
-                          Opcode::ds_add_rtn_f32}) {
+  for (const Opcode op :
+       {Opcode::ds_add_u32, Opcode::ds_sub_u32, Opcode::ds_min_i32, Opcode::ds_max_i32, Opcode::ds_min_u32,
+        Opcode::ds_max_u32, Opcode::ds_and_b32, Opcode::ds_or_b32, Opcode::ds_xor_b32, Opcode::ds_add_f32,
+        Opcode::ds_add_rtn_u32, Opcode::ds_sub_rtn_u32, Opcode::ds_min_rtn_i32, Opcode::ds_max_rtn_i32,
+        Opcode::ds_min_rtn_u32, Opcode::ds_max_rtn_u32, Opcode::ds_add_rtn_f32}) {
     h.set(op, atomic);
   }
   h.set(Opcode::ds_bpermute_b32, bpermute);

@@ -86,7 +86,8 @@ void shift64(Wave& w, const Inst& i) {
 /// dst = EXEC; EXEC = F(source, EXEC); SCC = EXEC not zero.
 template <bool Wide, auto F>
 void saveexec(Wave& w, const Inst& i) {
-  const u64 old = Wide ? w.s[isa::sreg::exec_lo] | u64{w.s[isa::sreg::exec_hi]} << 32 : w.s[isa::sreg::exec_lo];
+  const u64 old =
+      Wide ? w.s[isa::sreg::exec_lo] | u64{w.s[isa::sreg::exec_hi]} << 32 : w.s[isa::sreg::exec_lo];
   const u64 source = Wide ? w.scalar64(i.src[0]) : w.scalar(i.src[0]);
   const u64 result = F(source, old);
   if (Wide) {
@@ -179,8 +180,10 @@ void add_moves_and_bits(Handlers& h) {
     w.set_scalar(i.dst, r);
     w.set_scc(r != 0);
   });
-  h.set(Opcode::s_ctz_i32_b32, plain32<[](u32 a) { return a == 0 ? ~0U : static_cast<u32>(std::countr_zero(a)); }>);
-  h.set(Opcode::s_clz_i32_u32, plain32<[](u32 a) { return a == 0 ? ~0U : static_cast<u32>(std::countl_zero(a)); }>);
+  h.set(Opcode::s_ctz_i32_b32,
+        plain32<[](u32 a) { return a == 0 ? ~0U : static_cast<u32>(std::countr_zero(a)); }>);
+  h.set(Opcode::s_clz_i32_u32,
+        plain32<[](u32 a) { return a == 0 ? ~0U : static_cast<u32>(std::countl_zero(a)); }>);
   h.set(Opcode::s_ctz_i32_b64, [](Wave& w, const Inst& i) {
     const u64 a = w.scalar64(i.src[0]);
     w.set_scalar(i.dst, a == 0 ? ~0U : static_cast<u32>(std::countr_zero(a)));
@@ -218,7 +221,8 @@ void add_moves_and_bits(Handlers& h) {
   h.set(Opcode::s_ashr_i32, logic32<[](u32 a, u32 b) { return (u(s(a) >> (b & 31))); }>);
   h.set(Opcode::s_lshl_b64, shift64<[](u64 a, u32 n) { return a << n; }>);
   h.set(Opcode::s_lshr_b64, shift64<[](u64 a, u32 n) { return (a >> n); }>);
-  h.set(Opcode::s_ashr_i64, shift64<[](u64 a, u32 n) { return (static_cast<u64>(static_cast<i64>(a) >> n)); }>);
+  h.set(Opcode::s_ashr_i64,
+        shift64<[](u64 a, u32 n) { return (static_cast<u64>(static_cast<i64>(a) >> n)); }>);
   h.set(Opcode::s_bfe_u32, logic32<[](u32 a, u32 b) { return field(a, b); }>);
   h.set(Opcode::s_bfe_i32, logic32<[](u32 a, u32 b) { return signed_field(a, b); }>);
   h.set(Opcode::s_bfe_u64, [](Wave& w, const Inst& i) {
@@ -276,9 +280,13 @@ void add_arithmetic(Handlers& h) {
   h.set(Opcode::s_mul_hi_u32, plain32<[](u32 a, u32 b) { return (static_cast<u32>(u64{a} * b >> 32)); }>);
   h.set(Opcode::s_mul_hi_i32, plain32<[](u32 a, u32 b) { return (u(i64{s(a)} * s(b) >> 32)); }>);
   // SCC = the first source was taken.
-  h.set(Opcode::s_min_i32, scc32<[](u32 a, u32 b, bool) { return WithScc{s(a) < s(b) ? a : b, s(a) < s(b)}; }>);
+  h.set(Opcode::s_min_i32, scc32<[](u32 a, u32 b, bool) {
+          return WithScc{s(a) < s(b) ? a : b, s(a) < s(b)};
+        }>);
   h.set(Opcode::s_min_u32, scc32<[](u32 a, u32 b, bool) { return WithScc{a < b ? a : b, a < b}; }>);
-  h.set(Opcode::s_max_i32, scc32<[](u32 a, u32 b, bool) { return WithScc{(s(a) >= s(b) ? a : b), (s(a) >= s(b))}; }>);
+  h.set(Opcode::s_max_i32, scc32<[](u32 a, u32 b, bool) {
+          return WithScc{(s(a) >= s(b) ? a : b), (s(a) >= s(b))};
+        }>);
   h.set(Opcode::s_max_u32, scc32<[](u32 a, u32 b, bool) { return WithScc{(a >= b ? a : b), (a >= b)}; }>);
   h.set(Opcode::s_absdiff_i32, logic32<[](u32 a, u32 b) { return s(a - b) < 0 ? b - a : a - b; }>);
   h.set(Opcode::s_lshl1_add_u32, scc32<[](u32 a, u32 b, bool c) { return shift_add<1>(a, b, c); }>);

@@ -99,13 +99,16 @@ u32 to_unsigned(u32 bits) {
 
 void add_float(Handlers& h) {
   constexpr auto f = detail::FloatClass::f32;
-  h.set(Opcode::s_cvt_f32_i32,
-        [](Wave& w, const Inst& i) {
-          w.set_scalar(i.dst, bits_of(static_cast<float>(static_cast<i32>(w.scalar(i.src[0])))));
-        },
-        f);
-  h.set(Opcode::s_cvt_f32_u32,
-        [](Wave& w, const Inst& i) { w.set_scalar(i.dst, bits_of(static_cast<float>(w.scalar(i.src[0])))); }, f);
+  h.set(
+      Opcode::s_cvt_f32_i32,
+      [](Wave& w, const Inst& i) {
+        w.set_scalar(i.dst, bits_of(static_cast<float>(static_cast<i32>(w.scalar(i.src[0])))));
+      },
+      f);
+  h.set(
+      Opcode::s_cvt_f32_u32,
+      [](Wave& w, const Inst& i) { w.set_scalar(i.dst, bits_of(static_cast<float>(w.scalar(i.src[0])))); },
+      f);
   h.set(Opcode::s_cvt_i32_f32,
         [](Wave& w, const Inst& i) { w.set_scalar(i.dst, to_signed(w.scalar(i.src[0]))); });
   h.set(Opcode::s_cvt_u32_f32,
@@ -144,10 +147,10 @@ void add_float(Handlers& h) {
 }  // namespace
 
 void add_scalar_compares(Handlers& h) {
-#define WJ_COMPARE(name, f)                               \
-  h.set(Opcode::s_cmp_##name##_i32, compare<i32, f>);     \
-  h.set(Opcode::s_cmp_##name##_u32, compare<u32, f>);     \
-  h.set(Opcode::s_cmpk_##name##_i32, compare<i32, f>);    \
+#define WJ_COMPARE(name, f)                            \
+  h.set(Opcode::s_cmp_##name##_i32, compare<i32, f>);  \
+  h.set(Opcode::s_cmp_##name##_u32, compare<u32, f>);  \
+  h.set(Opcode::s_cmpk_##name##_i32, compare<i32, f>); \
   h.set(Opcode::s_cmpk_##name##_u32, compare<u32, f>);
   WJ_COMPARE(eq, eq)
   WJ_COMPARE(lg, lg)

@@ -42,7 +42,7 @@ void check_alignment(Wave& w, const Inst& inst, std::uint64_t address) {
 
 void finish(Wave& w, const Inst& inst) {
   const bool discarded = inst.dst == isa::sreg::null;
-  add_pending(w, w.lgkm,
+  add_pending(w, scalar_queue(w),
               {.type = Pending::Type::scalar_load,
                .to_sgpr = true,
                .reg = inst.dst,
@@ -71,7 +71,8 @@ void load(Wave& w, const Inst& inst) {
 
 /// Through a descriptor: dwords past num_records read 0.
 void buffer_load(Wave& w, const Inst& inst) {
-  const std::uint64_t base = w.scalar(inst.src[0], 0) | (std::uint64_t{w.scalar(inst.src[0].reg + 1U)} & 0xFFFF) << 32;
+  const std::uint64_t base =
+      w.scalar(inst.src[0], 0) | (std::uint64_t{w.scalar(inst.src[0].reg + 1U)} & 0xFFFF) << 32;
   const std::uint32_t records = w.scalar(inst.src[0].reg + 2U);
   const std::int64_t offset = offset_of(w, inst);
   check_alignment(w, inst, base + static_cast<std::uint64_t>(offset));
@@ -91,12 +92,13 @@ void buffer_load(Wave& w, const Inst& inst) {
 }  // namespace
 
 void add_scalar_memory(Handlers& h) {
-  for (const Opcode op :
-       {Opcode::s_load_b32, Opcode::s_load_b64, Opcode::s_load_b96, Opcode::s_load_b128, Opcode::s_load_b256, Opcode::s_load_b512}) {
+  for (const Opcode op : {Opcode::s_load_b32, Opcode::s_load_b64, Opcode::s_load_b96, Opcode::s_load_b128,
+                          Opcode::s_load_b256, Opcode::s_load_b512}) {
     h.set(op, load);
   }
-  for (const Opcode op : {Opcode::s_buffer_load_b32, Opcode::s_buffer_load_b64, Opcode::s_buffer_load_b96,
-                          Opcode::s_buffer_load_b128, Opcode::s_buffer_load_b256, Opcode::s_buffer_load_b512}) {
+  for (const Opcode op :
+       {Opcode::s_buffer_load_b32, Opcode::s_buffer_load_b64, Opcode::s_buffer_load_b96,
+        Opcode::s_buffer_load_b128, Opcode::s_buffer_load_b256, Opcode::s_buffer_load_b512}) {
     h.set(op, buffer_load);
   }
 }

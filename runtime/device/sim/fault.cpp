@@ -12,9 +12,10 @@ namespace wavejit::sim {
 namespace {
 
 constexpr std::array<std::string_view, fault_kinds> names{
-    "out_of_bounds",     "undefined_value",  "in_flight",    "lds_race",       "unwaited_at_barrier", "global_race",
-    "hazard",            "descriptor",       "soffset_dependent", "misaligned", "wmma_replication",   "partial_exec",
-    "register_range",    "after_dealloc",    "barrier_divergence", "watchdog", "control_flow"};
+    "out_of_bounds",    "undefined_value", "in_flight",      "lds_race",          "unwaited_at_barrier",
+    "global_race",      "hazard",          "descriptor",     "soffset_dependent", "misaligned",
+    "wmma_replication", "partial_exec",    "register_range", "after_dealloc",     "barrier_divergence",
+    "watchdog",         "control_flow"};
 
 }  // namespace
 
@@ -27,8 +28,9 @@ std::optional<FaultKind> find_fault(std::string_view name) {
 }
 
 std::string to_string(const Fault& f) {
-  std::string out = fmt::format("{}: `{}` at 0x{:x}, workgroup ({}, {}, {}) wave {}", name(f.kind), f.instruction,
-                                f.code_address, f.workgroup[0], f.workgroup[1], f.workgroup[2], f.wave);
+  std::string out =
+      fmt::format("{}: `{}` at 0x{:x}, workgroup ({}, {}, {}) wave {}", name(f.kind), f.instruction,
+                  f.code_address, f.workgroup[0], f.workgroup[1], f.workgroup[2], f.wave);
   if (f.lanes != 0) out += fmt::format(" lanes 0x{:x}", f.lanes);
   if (f.address) out += fmt::format(" address 0x{:x}", *f.address);
   if (!f.nearest.empty()) out += fmt::format(" ({})", f.nearest);
@@ -59,9 +61,8 @@ void FaultLog::merge(FaultLog&& other) {
   for (auto& [key, theirs] : other.entries_) {
     Entry& ours = entries_[key];
     const std::uint64_t sum = ours.count + theirs.count;
-    const bool earlier =
-        theirs.described &&
-        (!ours.described || std::pair(theirs.workgroup, theirs.wave) < std::pair(ours.workgroup, ours.wave));
+    const bool earlier = theirs.described && (!ours.described || std::pair(theirs.workgroup, theirs.wave) <
+                                                                     std::pair(ours.workgroup, ours.wave));
     if (earlier) ours = std::move(theirs);
     ours.count = sum;
   }
@@ -73,7 +74,8 @@ std::vector<Fault> FaultLog::take() {
   std::vector<Entry*> order;
   for (auto& [key, entry] : entries_)
     if (entry.described) order.push_back(&entry);
-  std::ranges::stable_sort(order, {}, [](const Entry* e) { return std::tuple(e->workgroup, e->wave, e->when); });
+  std::ranges::stable_sort(order, {},
+                           [](const Entry* e) { return std::tuple(e->workgroup, e->wave, e->when); });
   if (order.size() > max_described_) order.resize(max_described_);
   std::vector<Fault> result;
   result.reserve(order.size());

@@ -45,9 +45,13 @@ class Checks {
  public:
   static constexpr Checks all() { return Checks((1U << fault_kinds) - 1); }
   static constexpr Checks none() { return Checks(0); }
-  [[nodiscard, gnu::always_inline]] constexpr bool on(FaultKind kind) const { return (bits_ >> static_cast<unsigned>(kind) & 1) != 0; }
+  [[nodiscard, gnu::always_inline]] constexpr bool on(FaultKind kind) const {
+    return (bits_ >> static_cast<unsigned>(kind) & 1) != 0;
+  }
   constexpr Checks with(FaultKind kind) const { return Checks(bits_ | 1U << static_cast<unsigned>(kind)); }
-  constexpr Checks without(FaultKind kind) const { return Checks(bits_ & ~(1U << static_cast<unsigned>(kind))); }
+  constexpr Checks without(FaultKind kind) const {
+    return Checks(bits_ & ~(1U << static_cast<unsigned>(kind)));
+  }
   friend constexpr bool operator==(Checks, Checks) = default;
 
  private:
@@ -57,16 +61,16 @@ class Checks {
 
 struct Fault {
   FaultKind kind = FaultKind::out_of_bounds;
-  std::string instruction;             ///< LLVM's disassembly
-  std::uint32_t index = 0;             ///< in DecodedKernel::instructions
-  std::uint64_t code_address = 0;      ///< in the code object
+  std::string instruction;         ///< LLVM's disassembly
+  std::uint32_t index = 0;         ///< in DecodedKernel::instructions
+  std::uint64_t code_address = 0;  ///< in the code object
   std::array<std::uint32_t, 3> workgroup{};
-  std::uint32_t wave = 0;              ///< in its workgroup
-  std::uint64_t lanes = 0;             ///< bit per lane concerned; 0 = the whole wave
+  std::uint32_t wave = 0;                ///< in its workgroup
+  std::uint64_t lanes = 0;               ///< bit per lane concerned; 0 = the whole wave
   std::optional<std::uint64_t> address;  ///< memory or LDS byte address
-  std::string nearest;                 ///< nearest allocation, for memory
-  std::string detail;                  ///< what was found and what was expected
-  std::uint64_t count = 1;             ///< occurrences at this instruction
+  std::string nearest;                   ///< nearest allocation, for memory
+  std::string detail;                    ///< what was found and what was expected
+  std::uint64_t count = 1;               ///< occurrences at this instruction
 };
 
 /// One line: kind, instruction and its address, workgroup, wave, lanes, memory address, detail.

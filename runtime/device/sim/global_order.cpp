@@ -20,24 +20,22 @@ struct Writer {
   [[nodiscard]] unsigned bytes() const { return cell & 3; }
 };
 
-std::uint64_t wave_number(const Wave& w) {
-  return w.group->linear * w.group->waves.size() + w.id + 1;
-}
+std::uint64_t wave_number(const Wave& w) { return w.group->linear * w.group->waves.size() + w.id + 1; }
 
 /// Whether `w` may rely on having come after that writer.
 bool ordered(const Wave& w, const Writer& writer) {
   if (writer.wave() == 0 || writer.wave() == wave_number(w)) return true;
   const std::uint64_t waves = w.group->waves.size();
   const bool same_group = (writer.wave() - 1) / waves == w.group->linear;
-  return same_group && writer.epoch() < (w.group->epoch & 0xFFFFFF);
+  return same_group && writer.epoch() < (w.passed & 0xFFFFFF);
 }
 
 void report_race(Wave& w, const detail::Inst& inst, const Allocation& a, std::uint64_t offset, unsigned lane,
                  const Writer& writer, std::string_view what) {
   report(w, inst, FaultKind::global_race, std::uint64_t{1} << lane, a.base + offset, [&] {
     const std::uint64_t waves = w.group->waves.size();
-    return fmt::format("{} byte {} of '{}', which wave {} of workgroup {} wrote; nothing orders the two", what, offset,
-                       a.name, (writer.wave() - 1) % waves, (writer.wave() - 1) / waves);
+    return fmt::format("{} byte {} of '{}', which wave {} of workgroup {} wrote; nothing orders the two",
+                       what, offset, a.name, (writer.wave() - 1) % waves, (writer.wave() - 1) / waves);
   });
 }
 
@@ -52,11 +50,11 @@ unsigned mask_in_pair(std::uint64_t pair, std::uint64_t offset, unsigned bytes) 
 
 }  // namespace
 
-void check_global_write(Wave& w, const detail::Inst& inst, Allocation& a, std::uint64_t offset, unsigned bytes,
-                        unsigned lane, const std::uint8_t* value) {
+void check_global_write(Wave& w, const detail::Inst& inst, Allocation& a, std::uint64_t offset,
+                        unsigned bytes, unsigned lane, const std::uint8_t* value) {
   if (!w.worker->on(FaultKind::global_race)) return;
   if (!a.written.load(std::memory_order_relaxed)) a.written.store(true, std::memory_order_relaxed);
-  const std::uint64_t mine = wave_number(w) << 32 | std::uint64_t{w.group->epoch & 0xFFFFFF} << 8;
+  const std::uint64_t mine = wave_number(w) << 32 | std::uint64_t{w.signals & 0xFFFFFF} << 8;
   for (std::uint64_t pair = offset / 2; pair <= (offset + bytes - 1) / 2; ++pair) {
     const unsigned mask = mask_in_pair(pair, offset, bytes);
     const Writer before{a.writers[pair].exchange(mine | mask, std::memory_order_relaxed)};

@@ -15,8 +15,8 @@
 namespace wavejit::sim {
 
 /// Called before the bytes are written.
-void check_global_write(Wave& w, const detail::Inst& inst, Allocation& a, std::uint64_t offset, unsigned bytes,
-                        unsigned lane, const std::uint8_t* value);
+void check_global_write(Wave& w, const detail::Inst& inst, Allocation& a, std::uint64_t offset,
+                        unsigned bytes, unsigned lane, const std::uint8_t* value);
 void check_global_reads(Wave& w, const detail::Inst& inst, const Allocation& a, const GlobalAccess& access);
 void note_atomic(Allocation& a, std::uint64_t offset);
 

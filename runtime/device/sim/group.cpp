@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cfenv>
+#include <cstring>
 
 namespace wavejit::sim {
 namespace {
@@ -26,6 +27,18 @@ void define64(Wave& w, int reg, std::uint64_t value) {
   define(w, reg + 1, static_cast<std::uint32_t>(value >> 32));
 }
 
+/// Kernel arguments that the descriptor asks to have in SGPRs.
+void preload_arguments(Wave& w, std::span<const std::byte> kernarg) {
+  const detail::EntryLayout& e = w.code->entry;
+  for (unsigned i = 0; i < e.preload_count; ++i) {
+    const std::size_t at = std::size_t{4} * (e.preload_offset + i);
+    if (at + 4 > kernarg.size()) return;
+    std::uint32_t value = 0;
+    std::memcpy(&value, kernarg.data() + at, 4);
+    define(w, static_cast<int>(e.preload_first + i), value);
+  }
+}
+
 /// hardware.md §9.2. Everything else stays undefined.
 void start_scalars(Wave& w, const Worker& worker, const Workgroup& g) {
   const detail::EntryLayout& e = w.code->entry;
@@ -33,6 +46,7 @@ void start_scalars(Wave& w, const Worker& worker, const Workgroup& g) {
   define64(w, e.kernarg_ptr, worker.kernarg);
   define64(w, e.dispatch_id, 0);
   define(w, e.private_size, w.code->private_bytes);
+  preload_arguments(w, worker.launch->kernarg);
   for (unsigned i = 0; i < 3; ++i) define(w, e.workgroup_id[i], g.id[i]);
   if (e.ids_in_ttmp) {
     define(w, isa::sreg::ttmp0 + 9, g.id[0]);
@@ -40,7 +54,8 @@ void start_scalars(Wave& w, const Worker& worker, const Workgroup& g) {
   }
 }
 
-void start_vectors(Wave& w, const std::array<std::uint32_t, 3>& block, std::uint64_t first_item, std::uint64_t active) {
+void start_vectors(Wave& w, const std::array<std::uint32_t, 3>& block, std::uint64_t first_item,
+                   std::uint64_t active) {
   std::uint32_t* ids = w.row(0);
   for (unsigned l = 0; l < w.lanes; ++l) {
     const std::uint64_t item = first_item + l;
@@ -60,7 +75,7 @@ void start_wave(Wave& w, Worker& worker, Workgroup& g, unsigned id, std::uint64_
   w.group = &g;
   w.id = id;
   w.lanes = code.lanes;
-  w.pc = 0;
+  w.pc = code.entry_index;
   w.state = Wave::State::running;
   w.executed = 0;
   w.v = g.registers.data() + std::size_t{id} * code.register_rows * code.lanes;
@@ -73,6 +88,8 @@ void start_wave(Wave& w, Worker& worker, Workgroup& g, unsigned id, std::uint64_
   w.vm.clear();
   w.vs.clear();
   w.lgkm.clear();
+  w.km.clear();
+  w.signals = w.passed = 0;
   w.lds_records.clear();
   w.free_lds_records.clear();
   w.hazard = {};
@@ -108,7 +125,8 @@ void check_entry(Workgroup& g) {
   count += w.code->entry.workgroup_info >= 0 ? 1 : 0;
   if (count >= 16) return;
   report(w, w.code->insts.front(), FaultKind::hazard, 0, std::nullopt, [&] {
-    return fmt::format("the kernel descriptor initialises {} user and system SGPRs; this target needs 16", count);
+    return fmt::format("the kernel descriptor initialises {} user and system SGPRs; this target needs 16",
+                       count);
   });
 }
 
@@ -192,7 +210,6 @@ void end_with(Wave& w, FaultKind kind, std::string what) {
 
 /// All waves that still run wait: a barrier is complete.
 void release_barrier(Workgroup& g) {
-  ++g.epoch;
   const Wave* first = nullptr;
   for (Wave& w : g.waves) {
     if (w.state != Wave::State::at_barrier) continue;
@@ -204,12 +221,10 @@ void release_barrier(Workgroup& g) {
       });
     }
     w.state = Wave::State::running;
-    for (const LdsRecord& r : w.lds_records) {
-      if (!r.in_use) continue;
-      for (unsigned l = 0; l < w.lanes; ++l) {
-        if ((r.lanes >> l & 1) != 0) g.lds.carry_over(w.id, g.epoch, r.address[l], r.bytes, r.store);
-      }
-    }
+    const bool split = w.signals != w.passed;
+    ++w.passed;
+    w.signals = w.passed;
+    if (!split) carry_over_unwaited(w, w.passed);
   }
 }
 
@@ -223,7 +238,6 @@ void start_group(Worker& worker, std::uint64_t linear) {
   g.id = {static_cast<std::uint32_t>(linear % launch.grid[0]),
           static_cast<std::uint32_t>(linear / launch.grid[0] % launch.grid[1]),
           static_cast<std::uint32_t>(linear / launch.grid[0] / launch.grid[1])};
-  g.epoch = 0;
   g.lds.reset(code.lds_bytes + launch.dynamic_lds_bytes,
               worker.on(FaultKind::lds_race) || worker.on(FaultKind::unwaited_at_barrier));
   const std::uint64_t items = std::uint64_t{launch.block[0]} * launch.block[1] * launch.block[2];
@@ -232,6 +246,7 @@ void start_group(Worker& worker, std::uint64_t linear) {
   // Fresh registers hold a pattern that no kernel expects.
   g.registers.assign(waves * code.register_rows * code.lanes, 0x7FBADBAD);
   for (unsigned i = 0; i < waves; ++i) start_wave(g.waves[i], worker, g, i, items);
+  check_entry(g);
 }
 
 void run_wave(Wave& w, std::uint64_t budget) {
@@ -241,7 +256,8 @@ void run_wave(Wave& w, std::uint64_t budget) {
   const bool hazards = worker.on(FaultKind::hazard);
   while (budget-- > 0 && w.state == Wave::State::running) {
     if (w.pc >= code.insts.size()) {
-      return end_with(w, FaultKind::control_flow, "execution ran past the last instruction; s_endpgm was expected");
+      return end_with(w, FaultKind::control_flow,
+                      "execution ran past the last instruction; s_endpgm was expected");
     }
     if (limit != 0 && w.executed >= limit) {
       return end_with(w, FaultKind::watchdog, fmt::format("the wave has executed {} instructions", limit));
@@ -268,7 +284,6 @@ void run_wave(Wave& w, std::uint64_t budget) {
 void run_group(Worker& worker, std::uint64_t linear) {
   start_group(worker, linear);
   Workgroup& g = worker.group;
-  check_entry(g);
   for (;;) {
     bool running = false;
     bool waiting = false;

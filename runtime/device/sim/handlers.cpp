@@ -13,6 +13,8 @@ Handlers make() {
   add_lds(h);
   add_buffer(h);
   add_global(h);
+  add_split(h);
+  add_lds_dma(h);
 #if defined(WAVEJIT_SIM_HAS_AVX2)
   if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("f16c") &&
       __builtin_cpu_supports("bmi2")) {
@@ -25,6 +27,11 @@ Handlers make() {
 }
 
 }  // namespace
+
+void Handlers::set(target::Generation generation, isa::Opcode op, detail::Execute execute,
+                   detail::FloatClass floats) {
+  special_.push_back({generation, op, {execute, floats}});
+}
 
 const Handlers& handlers() {
   static const Handlers table = make();

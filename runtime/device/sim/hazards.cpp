@@ -24,7 +24,8 @@ bool reads_any(const Inst& inst, unsigned reg, unsigned count) {
 }
 
 bool source_meets(const detail::Source& s, unsigned reg, unsigned count) {
-  return s.kind == detail::Source::Kind::vgpr && s.reg < reg + count && reg < static_cast<unsigned>(s.reg) + s.width;
+  return s.kind == detail::Source::Kind::vgpr && s.reg < reg + count &&
+         reg < static_cast<unsigned>(s.reg) + s.width;
 }
 
 void check_wmma(Wave& w, const Inst& inst) {
@@ -33,9 +34,10 @@ void check_wmma(Wave& w, const Inst& inst) {
       (source_meets(inst.src[0], h.wmma_dst, h.wmma_dst_count) ||
        source_meets(inst.src[1], h.wmma_dst, h.wmma_dst_count))) {
     report(w, inst, FaultKind::hazard, 0, std::nullopt, [&] {
-      return fmt::format("reads v{}..v{} as A or B right after the matrix instruction that writes it; one VALU "
-                         "instruction must lie between",
-                         h.wmma_dst, h.wmma_dst + h.wmma_dst_count - 1);
+      return fmt::format(
+          "reads v{}..v{} as A or B right after the matrix instruction that writes it; one VALU "
+          "instruction must lie between",
+          h.wmma_dst, h.wmma_dst + h.wmma_dst_count - 1);
     });
   }
   if (inst.pipe == Pipe::matrix) {
@@ -57,9 +59,10 @@ void check_trans(Wave& w, const Inst& inst) {
     const std::uint32_t trans_between = h.trans_count - t.trans_at;
     if (valu_between > 5 || trans_between > 1 || !reads_any(inst, t.reg, 1)) continue;
     report(w, inst, FaultKind::hazard, 0, std::nullopt, [&] {
-      return fmt::format("uses v{}, a transcendental result {} VALU instructions old; s_waitcnt_depctr "
-                         "depctr_va_vdst(0) must come first",
-                         t.reg, valu_between);
+      return fmt::format(
+          "uses v{}, a transcendental result {} VALU instructions old; s_waitcnt_depctr "
+          "depctr_va_vdst(0) must come first",
+          t.reg, valu_between);
     });
   }
   if (inst.pipe == Pipe::trans) {
@@ -87,7 +90,8 @@ void check_permlane(Wave& w, const Inst& inst) {
   const bool permlane = inst.op == Opcode::v_permlane16_b32 || inst.op == Opcode::v_permlanex16_b32;
   if (permlane && h.cmpx_pending) {
     report(w, inst, FaultKind::hazard, 0, std::nullopt, [] {
-      return std::string("follows v_cmpx; a VALU instruction (not v_nop's encoding as s_nop) must lie between");
+      return std::string(
+          "follows v_cmpx; a VALU instruction (not v_nop's encoding as s_nop) must lie between");
     });
   }
   if (!is_valu(inst.pipe)) return;

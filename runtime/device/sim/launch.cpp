@@ -11,9 +11,7 @@ namespace {
 
 using detail::Code;
 
-std::uint64_t product(const std::array<std::uint32_t, 3>& a) {
-  return std::uint64_t{a[0]} * a[1] * a[2];
-}
+std::uint64_t product(const std::array<std::uint32_t, 3>& a) { return std::uint64_t{a[0]} * a[1] * a[2]; }
 
 std::unexpected<Error> bad(std::string field, std::string given, std::string allowed) {
   return fail_field(ErrorCode::invalid_argument, std::move(field), std::move(given), std::move(allowed));
@@ -40,7 +38,8 @@ Result<void> check_launch(const Code& code, const LaunchParams& launch) {
   if (size > most) return bad("block", fmt::format("{} work-items", size), fmt::format("at most {}", most));
   const std::uint64_t lds = std::uint64_t{code.lds_bytes} + launch.dynamic_lds_bytes;
   if (lds > t.lds_per_workgroup) {
-    return bad("LDS", fmt::format("{} bytes", lds), fmt::format("at most {} bytes on {}", t.lds_per_workgroup, t.name));
+    return bad("LDS", fmt::format("{} bytes", lds),
+               fmt::format("at most {} bytes on {}", t.lds_per_workgroup, t.name));
   }
   if (launch.kernarg.size() < code.kernarg_bytes) {
     return bad("kernarg", fmt::format("{} bytes", launch.kernarg.size()),
@@ -70,8 +69,8 @@ SoffsetRule rule_of(const LaunchParams& launch, const target::Target& t) {
 
 }  // namespace
 
-void prepare_worker(Worker& w, const Code& code, Memory& memory, const LaunchParams& launch, std::uint64_t kernarg,
-                    std::uint64_t dispatch_packet) {
+void prepare_worker(Worker& w, const Code& code, Memory& memory, const LaunchParams& launch,
+                    std::uint64_t kernarg, std::uint64_t dispatch_packet) {
   w.code = &code;
   w.memory = &memory;
   w.launch = &launch;

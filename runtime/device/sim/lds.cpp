@@ -18,8 +18,8 @@ void Lds::reset(std::uint32_t bytes, bool track_races) {
 
 std::uint32_t Lds::defined_bits(std::uint32_t address, unsigned bytes) const {
   const std::uint32_t first = address / 8;
-  const std::uint32_t bits = defined_[first] | std::uint32_t{defined_[first + 1]} << 8 |
-                             std::uint32_t{defined_[first + 2]} << 16;
+  const std::uint32_t bits =
+      defined_[first] | std::uint32_t{defined_[first + 1]} << 8 | std::uint32_t{defined_[first + 2]} << 16;
   return bits >> address % 8 & ((1U << bytes) - 1);
 }
 
@@ -52,10 +52,10 @@ void Lds::each_cell(std::uint32_t address, unsigned bytes, F&& f) {
 
 void Lds::read_cell(Cell& c, unsigned wave, std::uint32_t epoch, Result& result) {
   const std::uint32_t now = epoch + 1;
-  if (c.write_epoch == now && c.writer != wave) {
+  if (c.write_epoch >= now && c.writer != wave) {
     result = {c.write_carried ? Clash::unwaited : Clash::race, c.writer, true};
   }
-  if (c.read_epoch != now) {
+  if (c.read_epoch < now) {
     c.read_epoch = now;
     c.readers = 0;
     c.read_carried = false;
@@ -65,13 +65,13 @@ void Lds::read_cell(Cell& c, unsigned wave, std::uint32_t epoch, Result& result)
 
 void Lds::write_cell(Cell& c, unsigned wave, std::uint32_t epoch, bool may_meet_writer, Result& result) {
   const std::uint32_t now = epoch + 1;
-  if (c.write_epoch == now && c.writer != wave && !may_meet_writer) {
+  if (c.write_epoch >= now && c.writer != wave && !may_meet_writer) {
     result = {c.write_carried ? Clash::unwaited : Clash::race, c.writer, true};
   }
   const std::uint32_t others = c.readers & ~(1U << wave);
-  if (c.read_epoch == now && others != 0) {
-    result = {c.read_carried ? Clash::unwaited : Clash::race, static_cast<std::uint8_t>(std::countr_zero(others)),
-              false};
+  if (c.read_epoch >= now && others != 0) {
+    result = {c.read_carried ? Clash::unwaited : Clash::race,
+              static_cast<std::uint8_t>(std::countr_zero(others)), false};
   }
   c.write_epoch = now;
   c.writer = static_cast<std::uint8_t>(wave);
@@ -114,7 +114,7 @@ void Lds::carry_over(unsigned wave, std::uint32_t epoch, std::uint32_t address, 
       c.write_carried = true;
       return;
     }
-    if (c.read_epoch != now) c.readers = 0;
+    if (c.read_epoch < now) c.readers = 0;
     c.read_epoch = now;
     c.readers |= 1U << wave;
     c.read_carried = true;

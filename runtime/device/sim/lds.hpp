@@ -40,9 +40,9 @@ class Lds {
   struct Cell {
     std::uint32_t write_epoch = 0;  ///< epoch + 1; 0 = never
     std::uint32_t read_epoch = 0;
-    std::uint32_t readers = 0;      ///< bit per wave, in read_epoch
+    std::uint32_t readers = 0;  ///< bit per wave, in read_epoch
     std::uint8_t writer = 0;
-    bool mixed = false;             ///< look at the byte cells
+    bool mixed = false;  ///< look at the byte cells
     bool write_carried = false, read_carried = false, atomic = false;
   };
   template <class F>

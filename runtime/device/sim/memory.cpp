@@ -26,7 +26,8 @@ void give_back(void* p, std::uint64_t bytes) {
 
 std::unexpected<Error> outside(std::uint64_t address, std::uint64_t bytes, const std::string& where) {
   return fail(ErrorCode::invalid_argument,
-              fmt::format("host access of {} bytes at 0x{:x} is not inside one allocation: {}", bytes, address, where));
+              fmt::format("host access of {} bytes at 0x{:x} is not inside one allocation: {}", bytes,
+                          address, where));
 }
 
 }  // namespace
@@ -85,7 +86,8 @@ Result<std::uint64_t> Memory::allocate(std::uint64_t bytes, std::uint64_t alignm
     return fail_field(ErrorCode::invalid_argument, "alignment", fmt::format("{}", alignment),
                       "a power of two up to 2^40");
   }
-  if (bytes > address_end) return fail_field(ErrorCode::invalid_argument, "bytes", fmt::format("{}", bytes), "below 2^47");
+  if (bytes > address_end)
+    return fail_field(ErrorCode::invalid_argument, "bytes", fmt::format("{}", bytes), "below 2^47");
   // A multiple of `alignment` that is an odd multiple: code that assumes more alignment is found out.
   std::uint64_t base = (next_ + 2 * alignment - 1) / (2 * alignment) * (2 * alignment) + alignment;
   if (base + bytes + guard > address_end) {
@@ -130,7 +132,8 @@ Result<void> Memory::set_read_only(std::uint64_t address, bool read_only) {
 }
 
 const Allocation* Memory::find(std::uint64_t address) const {
-  const auto after = std::ranges::upper_bound(allocations_, address, {}, [](const auto& a) { return a->base; });
+  const auto after =
+      std::ranges::upper_bound(allocations_, address, {}, [](const auto& a) { return a->base; });
   if (after == allocations_.begin()) return nullptr;
   const Allocation* a = std::prev(after)->get();
   return address - a->base < a->size ? a : nullptr;
@@ -214,8 +217,8 @@ std::string Memory::describe(std::uint64_t address) const {
     }
   }
   if (best == nullptr) return "there is no allocation";
-  const std::string place =
-      fmt::format("'{}' [0x{:x}, 0x{:x}) of {} bytes", best->name, best->base, best->base + best->size, best->size);
+  const std::string place = fmt::format("'{}' [0x{:x}, 0x{:x}) of {} bytes", best->name, best->base,
+                                        best->base + best->size, best->size);
   if (address < best->base) return fmt::format("{} bytes before {}", best_distance, place);
   if (best_distance == 0) return fmt::format("{} bytes into {}", address - best->base, place);
   return fmt::format("{} bytes past the last byte of {}", best_distance, place);

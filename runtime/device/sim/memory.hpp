@@ -29,12 +29,14 @@ struct Allocation {
   std::uint64_t base = 0;  ///< simulated address
   std::uint64_t size = 0;  ///< bytes
   std::string name;
-  bool read_only = false;   ///< a kernel's store faults
+  bool read_only = false;  ///< a kernel's store faults
   bool all_defined = false;
-  std::uint8_t* data = nullptr;              ///< host copy, `size` bytes
-  std::atomic<std::uint8_t>* defined = nullptr;  ///< bit i%8 of byte i/8 = byte i is defined; unused if all_defined
-  std::atomic<std::uint64_t>* writers = nullptr;  ///< per 2 bytes: who wrote last in this run (global_order.hpp)
-  std::atomic<bool> written{false};          ///< a kernel has stored here in this run
+  std::uint8_t* data = nullptr;  ///< host copy, `size` bytes
+  std::atomic<std::uint8_t>* defined =
+      nullptr;  ///< bit i%8 of byte i/8 = byte i is defined; unused if all_defined
+  std::atomic<std::uint64_t>* writers =
+      nullptr;                       ///< per 2 bytes: who wrote last in this run (global_order.hpp)
+  std::atomic<bool> written{false};  ///< a kernel has stored here in this run
 
   Allocation() = default;
   Allocation(const Allocation&) = delete;

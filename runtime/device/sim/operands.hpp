@@ -11,15 +11,22 @@
 namespace wavejit::sim::detail {
 
 /// Halves of the first dword of source `i` that the instruction reads.
-std::uint8_t source_halves(const isa::Instruction& inst, unsigned i);
+std::uint8_t source_halves(const isa::Instruction& inst, unsigned i, const target::Target& target);
+/// Dwords of source `i` that it reads, bit by dword: packed f32 may take one register twice.
+std::uint32_t dwords_read(const isa::Instruction& inst, unsigned i);
 /// Halves of dst[0] that it writes; the other half is kept.
-std::uint8_t destination_halves(const isa::Instruction& inst);
+std::uint8_t destination_halves(const isa::Instruction& inst, const target::Target& target);
+/// gfx9: a 16-bit result of the short encodings clears the high half of its register.
+bool clears_high_half(isa::Opcode op, const target::Target& target);
 /// Whether the old value of dst[0] takes part in the result (and not only its other half).
 bool accumulates(isa::Opcode op);
 LaneUse lane_use(isa::Opcode op);
 OnUndefined on_undefined(isa::Opcode op);
-/// Dwords of a matrix instruction's A and B.
-unsigned matrix_operand_dwords(isa::Opcode op);
+/// Dwords of a matrix instruction's A and B, and of its C and D.
+struct MatrixWidths {
+  unsigned ab, cd;
+};
+MatrixWidths matrix_widths(const isa::Instruction& inst, const target::Target& target, unsigned lanes);
 /// Bits of a constant operand as the instruction's unit sees them.
 std::uint64_t constant_bits(const isa::Instruction& inst, unsigned i);
 

@@ -21,16 +21,15 @@ namespace {
 
 using detail::Code;
 
-std::uint64_t product(const std::array<std::uint32_t, 3>& a) {
-  return std::uint64_t{a[0]} * a[1] * a[2];
-}
+std::uint64_t product(const std::array<std::uint32_t, 3>& a) { return std::uint64_t{a[0]} * a[1] * a[2]; }
 
 void put(std::span<std::byte> packet, std::size_t offset, std::uint64_t value, unsigned bytes) {
   for (unsigned i = 0; i < bytes; ++i) packet[offset + i] = static_cast<std::byte>(value >> (8 * i));
 }
 
 /// The AQL dispatch packet, which kernels may read grid and workgroup sizes from.
-std::array<std::byte, 64> dispatch_packet(const Code& code, const LaunchParams& launch, std::uint64_t kernarg) {
+std::array<std::byte, 64> dispatch_packet(const Code& code, const LaunchParams& launch,
+                                          std::uint64_t kernarg) {
   std::array<std::byte, 64> p{};
   const std::span<std::byte> packet(p);
   for (unsigned i = 0; i < 3; ++i) {
@@ -92,7 +91,9 @@ struct Queue {
   std::atomic<bool> out_of_memory{false};
   std::mutex progress;
 
-  [[nodiscard]] std::uint64_t id(std::uint64_t i) const { return launch.workgroups.empty() ? i : launch.workgroups[i]; }
+  [[nodiscard]] std::uint64_t id(std::uint64_t i) const {
+    return launch.workgroups.empty() ? i : launch.workgroups[i];
+  }
 };
 
 double thread_cpu_seconds() {
@@ -183,9 +184,11 @@ Result<RunReport> run(const Program& program, Memory& memory, const LaunchParams
   memory.begin_run();
 
   Queue queue(launch, launch.workgroups.empty() ? product(launch.grid) : launch.workgroups.size());
-  const std::uint64_t wanted =
-      launch.options.threads != 0 ? launch.options.threads : std::max(1U, std::thread::hardware_concurrency());
-  std::vector<Worker> workers(static_cast<std::size_t>(std::clamp<std::uint64_t>(wanted, 1, std::min<std::uint64_t>(queue.count, 256))));
+  const std::uint64_t wanted = launch.options.threads != 0
+                                   ? launch.options.threads
+                                   : std::max(1U, std::thread::hardware_concurrency());
+  std::vector<Worker> workers(static_cast<std::size_t>(
+      std::clamp<std::uint64_t>(wanted, 1, std::min<std::uint64_t>(queue.count, 256))));
   for (Worker& w : workers) {
     prepare_worker(w, code, memory, launch, own.kernarg(), own.packet());
   }

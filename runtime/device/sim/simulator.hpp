@@ -40,7 +40,7 @@ enum class SoffsetRule : std::uint8_t {
   of_target,  ///< the target table's; disputed = both
   excluded,
   included,
-  both,       ///< in bounds as `excluded` says; a verdict that differs is a soffset_dependent fault
+  both,  ///< in bounds as `excluded` says; a verdict that differs is a soffset_dependent fault
 };
 
 struct Options {
@@ -52,20 +52,20 @@ struct Options {
   bool lds_unaligned_mode = false;    ///< LDS accesses of 8 bytes and more need 4-byte alignment only
   bool count_bank_conflicts = true;
   std::uint64_t max_instructions_per_wave = 100'000'000;  ///< watchdog; 0 = none
-  std::uint32_t max_faults = 64;      ///< distinct faults described; counts go on
-  std::uint32_t threads = 0;          ///< 0 = as many as the host has
+  std::uint32_t max_faults = 64;                          ///< distinct faults described; counts go on
+  std::uint32_t threads = 0;                              ///< 0 = as many as the host has
   /// Called after each workgroup with (done, all), from any thread, one at a time.
   std::function<void(std::uint64_t, std::uint64_t)> progress;
 };
 
 struct LaunchParams {
-  std::array<std::uint32_t, 3> grid{1, 1, 1};   ///< workgroups
+  std::array<std::uint32_t, 3> grid{1, 1, 1};    ///< workgroups
   std::array<std::uint32_t, 3> block{32, 1, 1};  ///< work-items of a workgroup
-  std::span<const std::byte> kernarg;           ///< copied before the run
-  std::uint32_t dynamic_lds_bytes = 0;          ///< beyond the kernel's own
+  std::span<const std::byte> kernarg{};          ///< copied before the run
+  std::uint32_t dynamic_lds_bytes = 0;           ///< beyond the kernel's own
   /// Linear ids (x + grid.x * (y + grid.y * z)) to run; empty = all.
-  std::vector<std::uint64_t> workgroups;
-  Options options;
+  std::vector<std::uint64_t> workgroups{};
+  Options options{};
 };
 
 /// What one LDS or memory instruction did over the whole run.
@@ -77,13 +77,13 @@ struct AccessStatistics {
 };
 
 struct RunReport {
-  std::vector<Fault> faults;          ///< distinct, most of the launch order first; at most max_faults
+  std::vector<Fault> faults;  ///< distinct, most of the launch order first; at most max_faults
   std::uint64_t distinct_faults = 0;
   std::array<std::uint64_t, fault_kinds> totals{};  ///< occurrences per kind
   std::uint64_t wave_instructions = 0;
-  std::array<std::uint64_t, 16> per_pipe{};         ///< wave-instructions, by isa::Pipe
-  std::vector<std::uint64_t> executed;              ///< per instruction of the kernel
-  std::vector<AccessStatistics> accesses;           ///< LDS and memory instructions that ran
+  std::array<std::uint64_t, 16> per_pipe{};  ///< wave-instructions, by isa::Pipe
+  std::vector<std::uint64_t> executed;       ///< per instruction of the kernel
+  std::vector<AccessStatistics> accesses;    ///< LDS and memory instructions that ran
   std::uint64_t lds_conflict_cycles = 0;
   std::uint64_t workgroups = 0, waves = 0;
   double seconds = 0;      ///< wall clock

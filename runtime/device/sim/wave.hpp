@@ -22,7 +22,7 @@ struct Mode {
   std::uint8_t round32 = 0, round16 = 0;  ///< 0 nearest even, 1 up, 2 down, 3 toward zero
   bool flush_in32 = false, flush_out32 = false, flush_in16 = false, flush_out16 = false;
   bool dx10_clamp = true, ieee = true;
-  bool plain32 = true;                    ///< nearest even, denormals kept
+  bool plain32 = true;  ///< nearest even, denormals kept
 
   void set(std::uint32_t value);
 };
@@ -32,10 +32,10 @@ struct Pending {
   enum class Type : std::uint8_t { vector_load, vector_store, lds, scalar_load, message };
   Type type = Type::vector_load;
   bool to_sgpr = false;
-  std::uint16_t reg = 0, count = 0;   ///< destination registers; count 0 = none
-  std::uint32_t inst = 0;             ///< index into Code::insts
-  std::uint32_t lds_record = ~0U;     ///< in Wave::lds_records, if races are checked
-  std::uint32_t lds_record2 = ~0U;    ///< of the second address of two-address forms
+  std::uint16_t reg = 0, count = 0;  ///< destination registers; count 0 = none
+  std::uint32_t inst = 0;            ///< index into Code::insts
+  std::uint32_t lds_record = ~0U;    ///< in Wave::lds_records, if races are checked
+  std::uint32_t lds_record2 = ~0U;   ///< of the second address of two-address forms
 };
 
 /// The LDS bytes that an access not yet waited for touched.
@@ -75,15 +75,15 @@ class PendingQueue {
 /// What hazard rules need to remember between instructions of one wave.
 struct HazardState {
   std::uint16_t wmma_dst = 0;
-  std::uint8_t wmma_dst_count = 0;     ///< 0 = nothing to watch
+  std::uint8_t wmma_dst_count = 0;                ///< 0 = nothing to watch
   std::uint32_t valu_count = 0, trans_count = 0;  ///< issued so far
   struct Trans {
     std::uint16_t reg;
     std::uint32_t valu_at, trans_at;
   };
-  std::array<Trans, 4> trans{};        ///< most recent transcendental results not yet safe
+  std::array<Trans, 4> trans{};  ///< most recent transcendental results not yet safe
   std::uint8_t trans_used = 0;
-  bool cmpx_pending = false;           ///< v_cmpx with no VALU after it
+  bool cmpx_pending = false;  ///< v_cmpx with no VALU after it
   bool last_was_nop = false;
 };
 
@@ -97,11 +97,14 @@ class Wave {
   const detail::Code* code = nullptr;
   Worker* worker = nullptr;
   Workgroup* group = nullptr;
-  unsigned id = 0;          ///< in its workgroup
+  unsigned id = 0;  ///< in its workgroup
   unsigned lanes = 32;
-  std::uint32_t pc = 0;     ///< next instruction, in Code::insts
+  std::uint32_t pc = 0;  ///< next instruction, in Code::insts
   State state = State::running;
   std::uint32_t barrier_pc = 0;
+  /// Barriers that the wave has signalled and that it has passed. One more signalled than passed: it is
+  /// between the halves of a split barrier, and what it does there is ordered with neither side.
+  std::uint32_t signals = 0, passed = 0;
   std::uint64_t executed = 0;
 
   std::uint32_t* v = nullptr;  ///< register r of lane l: v[r * lanes + l]
@@ -116,9 +119,10 @@ class Wave {
   std::array<std::uint8_t, detail::scalar_registers> spending_count{};
 
   PendingQueue vm, vs, lgkm;
+  PendingQueue km;  ///< scalar loads and messages, where they have a counter of their own
   std::vector<LdsRecord> lds_records;
   std::vector<std::uint32_t> free_lds_records;
-  std::vector<std::uint8_t> scratch;   ///< private memory: lane-major
+  std::vector<std::uint8_t> scratch;  ///< private memory: lane-major
   std::vector<std::uint8_t> scratch_defined;
   struct Staged {
     std::array<std::uint32_t, detail::max_lanes> value{};
@@ -130,7 +134,9 @@ class Wave {
 
   WJ_SIM_INLINE std::uint32_t* row(unsigned reg) { return v + std::size_t{reg} * lanes; }
   WJ_SIM_INLINE const std::uint32_t* row(unsigned reg) const { return v + std::size_t{reg} * lanes; }
-  [[nodiscard]] WJ_SIM_INLINE std::uint64_t all_lanes() const { return lanes == 64 ? ~std::uint64_t{0} : 0xFFFFFFFFULL; }
+  [[nodiscard]] WJ_SIM_INLINE std::uint64_t all_lanes() const {
+    return lanes == 64 ? ~std::uint64_t{0} : 0xFFFFFFFFULL;
+  }
   [[nodiscard]] WJ_SIM_INLINE std::uint64_t mask(unsigned reg) const {
     return lanes == 64 ? s[reg] | std::uint64_t{s[reg + 1]} << 32 : s[reg];
   }
@@ -170,7 +176,6 @@ class Wave {
 struct Workgroup {
   std::array<std::uint32_t, 3> id{};
   std::uint64_t linear = 0;
-  std::uint32_t epoch = 0;   ///< barriers passed
   Lds lds;
   std::vector<Wave> waves;
   std::vector<std::uint32_t> registers;  ///< all waves' VGPRs
@@ -218,6 +223,13 @@ void report(Wave& w, const detail::Inst& inst, FaultKind kind, std::uint64_t lan
 void wait_vm(Wave& w, unsigned count);
 void wait_vs(Wave& w, unsigned count);
 void wait_lgkm(Wave& w, unsigned count);
+void wait_km(Wave& w, unsigned count);
+
+/// The queue of scalar loads and messages.
+PendingQueue& scalar_queue(Wave& w);
+
+/// LDS accesses that the wave has not waited for count as made after the barrier `epoch` as well.
+void carry_over_unwaited(Wave& w, std::uint32_t epoch);
 
 /// Marks registers as destinations of a pending operation.
 void add_pending(Wave& w, PendingQueue& queue, const Pending& pending);

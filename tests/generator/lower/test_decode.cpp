@@ -61,6 +61,23 @@ TEST_CASE("metadata and descriptor are read", "[lower]") {
   CHECK(k.descriptor.properties == 0x0408);  // hardware.md §9.1: wave32 and kernarg pointer
 }
 
+TEST_CASE("an argument's access is what the metadata says in either key", "[lower]") {
+  const target::Target& target = test::table("gfx1151");
+  std::string text = test::kernel_text("k", "\ts_endpgm\n", target);
+  const std::string args =
+      "    .args:\n"
+      "      - {.offset: 0, .size: 8, .value_kind: global_buffer, .access: read_only}\n"
+      "      - {.offset: 8, .size: 8, .value_kind: global_buffer, .actual_access: write_only}\n"
+      "      - {.offset: 16, .size: 4, .value_kind: by_value, .unknown_key: [1, {a: b}]}\n";
+  text.insert(text.find("...\n\t.end_amdgpu_metadata"), args);
+  const lower::DecodedKernel k = test::build(text, target).kernels.at(0);
+  REQUIRE(k.args.size() == 3);
+  CHECK(k.args[0].access == "read_only");
+  CHECK(k.args[1].access == "write_only");
+  CHECK(k.args[2].access.empty());
+  CHECK(k.args[2].offset == 16);
+}
+
 TEST_CASE("an instruction outside the vocabulary is named with its place", "[lower]") {
   const target::Target& target = test::table("gfx1151");
   const auto bytes =

@@ -102,6 +102,7 @@ std::vector<std::string> kinds(const check::Report& report) {
   std::set<check::Kind> found;
   for (const check::Finding& f : report.findings) found.insert(f.kind);
   std::vector<std::string> names;
+  names.reserve(found.size());
   for (const check::Kind k : found) names.emplace_back(check::name(k));
   return names;
 }

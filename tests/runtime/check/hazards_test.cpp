@@ -139,6 +139,21 @@ TEST_CASE("gfx9 wait states", "[check][hazards]") {
   needs(t, pair, "s_setreg_imm32_b32 hwreg(HW_REG_MODE), 0\n", "s_getreg_b32 s4, hwreg(HW_REG_MODE)\n", 2);
 }
 
+TEST_CASE("gfx9 wait states: the shortest path counts, whichever side of the branch it is",
+          "[check][hazards]") {
+  const target::Target& t = test::table("gfx942");
+  const auto body = [](std::string_view taken, std::string_view fallen) {
+    return fmt::format(
+        "s_cmp_eq_u32 s2, 0\nv_readfirstlane_b32 s4, v0\ns_cbranch_scc1 .La\n{}s_branch .Lb\n.La:\n{}.Lb:\n"
+        "v_readlane_b32 s5, v0, s4\n",
+        fallen, taken);
+  };
+  // Four slots are needed. The branch takes one, s_branch another.
+  CHECK(kinds(bare_report(body("s_nop 2\n", "s_nop 1\n"), t)) == nothing);
+  CHECK(kinds(bare_report(body("s_nop 1\n", "s_nop 1\n"), t)) == only(Kind::wait_states));
+  CHECK(kinds(bare_report(body("s_nop 2\n", "s_nop 0\n"), t)) == only(Kind::wait_states));
+}
+
 TEST_CASE("MFMA wait states by passes", "[check][hazards]") {
   struct Row {
     std::string_view target, name;

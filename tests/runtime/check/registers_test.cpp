@@ -53,6 +53,10 @@ TEST_CASE("the descriptor says what is defined at entry", "[check][registers]") 
         nothing);
   CHECK(kinds(report("s_mov_b32 s4, s3\n", {.directives = "\t.amdhsa_user_sgpr_dispatch_ptr 1\n"})) ==
         nothing);
+  // The private segment size is one SGPR, so the workgroup id comes in s3.
+  const test::Frame scratch_size{.directives = "\t.amdhsa_user_sgpr_private_segment_size 1\n"};
+  CHECK(kinds(report("s_mov_b32 s4, s2\ns_mov_b32 s4, s3\n", scratch_size)) == nothing);
+  CHECK(kinds(report("s_mov_b32 s5, s4\n", scratch_size)) == only(Kind::undefined_register));
   CHECK(kinds(bare_report("s_mov_b32 s4, ttmp9\ns_mov_b32 s4, ttmp7\n", test::table("gfx1200"))) == nothing);
   CHECK(kinds(bare_report("s_mov_b32 s4, ttmp8\n", test::table("gfx1200"))) ==
         only(Kind::undefined_register));

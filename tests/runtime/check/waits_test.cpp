@@ -65,6 +65,9 @@ TEST_CASE("scalar loads retire in any order: only lgkmcnt(0) covers them", "[che
   const std::string loads = "s_load_b32 s4, s[0:1], 0x0\ns_load_b32 s5, s[0:1], 0x4\n";
   CHECK(kinds(report(loads + "s_waitcnt lgkmcnt(1)\ns_mov_b32 s6, s4\n")) == only(Kind::read_in_flight));
   CHECK(kinds(report(loads + "s_waitcnt lgkmcnt(0)\ns_mov_b32 s6, s4\n")) == nothing);
+  const check::Report r = report(loads + "s_mov_b32 s6, s4\n");
+  REQUIRE(r.findings.size() == 1);
+  CHECK(r.findings[0].message.find("lgkmcnt(0) must") != std::string::npos);
 }
 
 TEST_CASE("scalar loads on the same counter do not age LDS loads", "[check][waits]") {

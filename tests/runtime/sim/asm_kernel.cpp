@@ -14,7 +14,7 @@ std::string assembly(const AsmKernel& k) {
   const target::Target* target = target::find(k.target);
   REQUIRE(target != nullptr);
   const bool gfx9 = target->generation == target::Generation::gfx9;
-  const bool narrow = !gfx9 && !k.wave64;
+  const bool narrow = !gfx9;
   std::string text = fmt::format(
       "\t.amdgcn_target \"amdgcn-amd-amdhsa--{}\"\n\t.amdhsa_code_object_version 5\n\t.text\n\t.protected k\n"
       "\t.globl k\n\t.p2align 8\n\t.type k,@function\nk:\n{}\n\ts_endpgm\n.Lend_k:\n\t.size k, .Lend_k-k\n"
@@ -28,14 +28,20 @@ std::string assembly(const AsmKernel& k) {
   if (gfx9) {
     text += "\t\t.amdhsa_accum_offset 64\n";
   } else {
-    text += fmt::format("\t\t.amdhsa_wavefront_size32 {}\n", narrow ? 1 : 0);
+    text += "\t\t.amdhsa_wavefront_size32 1\n";
   }
+  // Denormals are kept unless a test asks otherwise (the assembler's own default flushes f32).
+  if (k.descriptor.find("denorm_mode_32") == std::string::npos)
+    text += "\t\t.amdhsa_float_denorm_mode_32 3\n";
   text += k.descriptor;
   text += fmt::format(
-      "\t.end_amdhsa_kernel\n\t.amdgpu_metadata\n---\namdhsa.version: [1, 2]\namdhsa.target: amdgcn-amd-amdhsa--{}\n"
+      "\t.end_amdhsa_kernel\n\t.amdgpu_metadata\n---\namdhsa.version: [1, 2]\namdhsa.target: "
+      "amdgcn-amd-amdhsa--{}\n"
       "amdhsa.kernels:\n  - .name: k\n    .symbol: k.kd\n    .kernarg_segment_size: {}\n"
-      "    .kernarg_segment_align: 8\n    .group_segment_fixed_size: {}\n    .private_segment_fixed_size: {}\n"
-      "    .wavefront_size: {}\n    .sgpr_count: {}\n    .vgpr_count: {}\n    .max_flat_workgroup_size: 1024\n"
+      "    .kernarg_segment_align: 8\n    .group_segment_fixed_size: {}\n    .private_segment_fixed_size: "
+      "{}\n"
+      "    .wavefront_size: {}\n    .sgpr_count: {}\n    .vgpr_count: {}\n    .max_flat_workgroup_size: "
+      "1024\n"
       "...\n\t.end_amdgpu_metadata\n",
       k.target, k.kernarg_bytes, k.lds_bytes, k.private_bytes, narrow ? 32 : 64, k.sgprs, k.vgprs);
   return text;
@@ -62,7 +68,7 @@ sim::Program make_program(const AsmKernel& kernel) {
 
 std::unique_ptr<Bench> make_bench(const AsmKernel& kernel, const sim::Options& options, unsigned lanes) {
   auto bench = std::make_unique<Bench>(Bench{make_program(kernel), {}, {}});
-  const unsigned all = kernel.wave64 ? 64 : target::find(kernel.target)->wave_size;
+  const unsigned all = target::find(kernel.target)->wave_size;
   sim::LaunchParams launch;
   launch.block = {lanes == 0 ? all : lanes, 1, 1};
   launch.options = options;
@@ -78,7 +84,8 @@ void set_pair(sim::Probe& probe, unsigned reg, std::uint64_t value) {
   probe.set_sgpr(reg + 1, static_cast<std::uint32_t>(value >> 32));
 }
 
-void set_descriptor(sim::Probe& probe, unsigned reg, std::uint64_t base, std::uint32_t records, std::uint32_t word3) {
+void set_descriptor(sim::Probe& probe, unsigned reg, std::uint64_t base, std::uint32_t records,
+                    std::uint32_t word3) {
   set_pair(probe, reg, base & 0xFFFFFFFFFFFF);
   probe.set_sgpr(reg + 2, records);
   probe.set_sgpr(reg + 3, word3);

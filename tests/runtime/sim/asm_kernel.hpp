@@ -23,7 +23,6 @@ struct AsmKernel {
   std::string_view target = "gfx1151";
   unsigned vgprs = 64, sgprs = 64;
   unsigned kernarg_bytes = 0, lds_bytes = 0, private_bytes = 0;
-  bool wave64 = false;
   std::string descriptor = {};  ///< further .amdhsa_ lines
 };
 
@@ -40,7 +39,8 @@ struct Bench {
   std::optional<sim::Probe> probe;
 };
 /// `options` as for run(); all lanes of one wave unless `lanes` is given.
-std::unique_ptr<Bench> make_bench(const AsmKernel& kernel, const sim::Options& options = {}, unsigned lanes = 0);
+std::unique_ptr<Bench> make_bench(const AsmKernel& kernel, const sim::Options& options = {},
+                                  unsigned lanes = 0);
 
 /// Makes four SGPRs from `reg` on a raw buffer descriptor of the target.
 void set_descriptor(sim::Probe& probe, unsigned reg, std::uint64_t base, std::uint32_t records,
@@ -48,11 +48,13 @@ void set_descriptor(sim::Probe& probe, unsigned reg, std::uint64_t base, std::ui
 void set_pair(sim::Probe& probe, unsigned reg, std::uint64_t value);
 
 /// Allocates and writes.
-std::uint64_t upload(sim::Memory& memory, std::span<const std::uint32_t> words, const std::string& name = "data");
+std::uint64_t upload(sim::Memory& memory, std::span<const std::uint32_t> words,
+                     const std::string& name = "data");
 
 /// The faults of one wave that runs `body`; `setup` sets registers first.
 using Setup = std::function<void(Bench&)>;
-std::vector<sim::Fault> faults_of(const AsmKernel& kernel, const Setup& setup = {}, const sim::Options& options = {});
+std::vector<sim::Fault> faults_of(const AsmKernel& kernel, const Setup& setup = {},
+                                  const sim::Options& options = {});
 
 std::string text(const std::vector<sim::Fault>& faults);
 /// How often faults of this kind were found, by distinct place.

@@ -26,7 +26,8 @@ Json load_vectors() {
 /// "0a0b0c0d" -> a .byte line.
 std::string byte_line(const std::string& hex) {
   std::string line = "\t.byte ";
-  for (std::size_t i = 0; i + 1 < hex.size(); i += 2) line += fmt::format("{}0x{}", i == 0 ? "" : ",", hex.substr(i, 2));
+  for (std::size_t i = 0; i + 1 < hex.size(); i += 2)
+    line += fmt::format("{}0x{}", i == 0 ? "" : ",", hex.substr(i, 2));
   return line;
 }
 
@@ -83,13 +84,15 @@ std::string difference(const sim::Probe& p, const Json& v) {
       const auto reg = static_cast<unsigned>(r.number) + i;
       if (!r.vector) {
         const auto want = after[i].get<std::uint32_t>();
-        if (p.sgpr(reg) != want) text += fmt::format(" s{}: 0x{:08x}, recorded 0x{:08x}", reg, p.sgpr(reg), want);
+        if (p.sgpr(reg) != want)
+          text += fmt::format(" s{}: 0x{:08x}, recorded 0x{:08x}", reg, p.sgpr(reg), want);
         continue;
       }
       for (unsigned lane = 0; lane < after[i].size(); ++lane) {
         const auto want = after[i][lane].get<std::uint32_t>();
         const std::uint32_t got = p.vgpr(reg, lane);
-        if (!same(op, got, want)) text += fmt::format(" v{}[{}]: 0x{:08x}, recorded 0x{:08x}", reg, lane, got, want);
+        if (!same(op, got, want))
+          text += fmt::format(" v{}[{}]: 0x{:08x}, recorded 0x{:08x}", reg, lane, got, want);
       }
     }
   }
@@ -103,8 +106,9 @@ std::string difference(const sim::Probe& p, const Json& v) {
 /// Recorded results that the simulator does not share, and why it is right not to.
 const std::map<std::string, std::string>& explained() {
   // None of these is marked as compared with hardware.
-  static const std::string vcc = "the ISA manual's pseudo-code sets VCC only where it scales by exponent difference or for "
-                                 "a denormal quotient; the recorder's emulator sets it in more cases";
+  static const std::string vcc =
+      "the ISA manual's pseudo-code sets VCC only where it scales by exponent difference or for "
+      "a denormal quotient; the recorder's emulator sets it in more cases";
   static const std::map<std::string, std::string> table{
       {"test_vop3.TestDivScale.test_div_scale_f32_denorm_denom V_DIV_SCALE_F32", vcc},
       {"test_vop3.TestDivScale.test_div_scale_f32_tiny_numer_exp_le_23 V_DIV_SCALE_F32", vcc},
@@ -189,8 +193,9 @@ TEST_CASE("Recorded RDNA3 instruction vectors", "[sim][vectors]") {
   for (const auto& [op, n] : score.not_simulated) missing += fmt::format("{} ({}) ", op, n);
   INFO(failures);
   INFO("not simulated: " << missing);
-  INFO(score.used << " used, " << score.passed << " passed, " << score.explained << " explained, " << score.unknown
-                  << " of opcodes that are not simulated, " << score.unusable << " lack an input");
+  INFO(score.used << " used, " << score.passed << " passed, " << score.explained << " explained, "
+                  << score.unknown << " of opcodes that are not simulated, " << score.unusable
+                  << " lack an input");
   CHECK(score.failures.empty());
   CHECK(score.explained == explained().size());
   CHECK(score.passed >= 555);

@@ -44,10 +44,13 @@ TEST_CASE("The last byte of an allocation is reachable and the next faults", "[s
   REQUIRE(count(faults, FaultKind::out_of_bounds) == 1);
   CHECK(faults[0].detail.find("1 bytes past the last byte of 'data'") != std::string::npos);
   // Half of a dword past the end.
-  CHECK(count(run_access({.code = "buffer_load_b64 v[2:3], v1, s[4:7], s8 offen", .voffset = 252, .records = 4096})->probe->faults(),
+  CHECK(count(run_access(
+                  {.code = "buffer_load_b64 v[2:3], v1, s[4:7], s8 offen", .voffset = 252, .records = 4096})
+                  ->probe->faults(),
               FaultKind::out_of_bounds) == 1);
   // A store is dropped.
-  const auto store = run_access({.code = "buffer_store_b32 v2, v1, s[4:7], s8 offen", .voffset = 256, .records = 4096});
+  const auto store =
+      run_access({.code = "buffer_store_b32 v2, v1, s[4:7], s8 offen", .voffset = 256, .records = 4096});
   CHECK(count(store->probe->faults(), FaultKind::out_of_bounds) == 1);
 }
 
@@ -57,7 +60,9 @@ TEST_CASE("The descriptor's bounds give zeros, silently", "[sim][strict][memory]
   CHECK(past->probe->vgpr(2, 0) == 0);
   CHECK(run_access({.voffset = 124, .records = 128})->probe->vgpr(2, 0) == 131);
   // The immediate counts.
-  CHECK(run_access({.code = "buffer_load_b32 v2, v1, s[4:7], s8 offen offset:4", .voffset = 124, .records = 128})->probe->vgpr(2, 0) == 0);
+  CHECK(run_access(
+            {.code = "buffer_load_b32 v2, v1, s[4:7], s8 offen offset:4", .voffset = 124, .records = 128})
+            ->probe->vgpr(2, 0) == 0);
   // A sentinel offset with num_records below 2^31 is always out.
   CHECK(run_access({.voffset = 0x80000000, .records = 0x7FFFFFFE})->probe->vgpr(2, 0) == 0);
   CHECK(run_access({.records = 0})->probe->vgpr(2, 0) == 0);
@@ -65,22 +70,30 @@ TEST_CASE("The descriptor's bounds give zeros, silently", "[sim][strict][memory]
 
 // cases.md 32: 40 bytes of data, b128 at offset 32.
 TEST_CASE("A straddling b128 reads nothing on gfx11", "[sim][strict][memory][cases]") {
-  const auto b = run_access({.code = "buffer_load_b128 v[2:5], v1, s[4:7], s8 offen", .voffset = 32, .records = 40, .allocation = 10});
+  const auto b = run_access({.code = "buffer_load_b128 v[2:5], v1, s[4:7], s8 offen",
+                             .voffset = 32,
+                             .records = 40,
+                             .allocation = 10});
   CHECK(b->probe->faults().empty());
   for (unsigned r = 2; r < 6; ++r) CHECK(b->probe->vgpr(r, 0) == 0);
   // Whole accesses up to the end work.
-  const auto narrow = run_access({.code = "buffer_load_b64 v[2:3], v1, s[4:7], s8 offen", .voffset = 32, .records = 40, .allocation = 10});
+  const auto narrow = run_access({.code = "buffer_load_b64 v[2:3], v1, s[4:7], s8 offen",
+                                  .voffset = 32,
+                                  .records = 40,
+                                  .allocation = 10});
   CHECK(narrow->probe->vgpr(2, 0) == 108);
   CHECK(narrow->probe->vgpr(3, 0) == 109);
 }
 
 // cases.md 32, the rule of CDNA: each dword for itself. No table of such a target is needed to say so.
-TEST_CASE("A straddling b128 reads the part that is in bounds where bounds cut per dword", "[sim][strict][memory][cases]") {
+TEST_CASE("A straddling b128 reads the part that is in bounds where bounds cut per dword",
+          "[sim][strict][memory][cases]") {
   target::Target per_dword = *target::find("gfx1151");
   per_dword.straddle = target::StraddleRule::per_dword;
   per_dword.soffset_in_bounds = target::SoffsetInBounds::included;
-  const AsmKernel kernel{.body = "buffer_load_b128 v[2:5], v1, s[4:7], 0 offen\n s_waitcnt vmcnt(0)\n"
-                                 "buffer_store_b128 v[2:5], v1, s[4:7], 0 offen"};
+  const AsmKernel kernel{.body =
+                             "buffer_load_b128 v[2:5], v1, s[4:7], 0 offen\n s_waitcnt vmcnt(0)\n"
+                             "buffer_store_b128 v[2:5], v1, s[4:7], 0 offen"};
   const auto object = lower::decode(*lower::link(*lower::assemble(assembly(kernel), per_dword)));
   REQUIRE(object);
   const auto program = sim::Program::create(object->kernels.at(0), per_dword);
@@ -110,14 +123,21 @@ TEST_CASE("Exact num_records does not mask the end of a row", "[sim][strict][mem
 }
 
 // cases.md 39: soffset must not move a masked lane's sentinel back into bounds.
-TEST_CASE("A sentinel plus soffset that wraps stays out of bounds under every rule", "[sim][strict][memory][cases]") {
-  for (const sim::SoffsetRule rule : {sim::SoffsetRule::excluded, sim::SoffsetRule::included, sim::SoffsetRule::both}) {
+TEST_CASE("A sentinel plus soffset that wraps stays out of bounds under every rule",
+          "[sim][strict][memory][cases]") {
+  for (const sim::SoffsetRule rule :
+       {sim::SoffsetRule::excluded, sim::SoffsetRule::included, sim::SoffsetRule::both}) {
     sim::Options options;
     options.soffset = rule;
-    const auto load = run_access({.voffset = 0xFFFFF000, .soffset = 0x1000, .records = 4096, .allocation = 1024}, options);
+    const auto load =
+        run_access({.voffset = 0xFFFFF000, .soffset = 0x1000, .records = 4096, .allocation = 1024}, options);
     CHECK(load->probe->faults().empty());
     CHECK(load->probe->vgpr(2, 0) == 0);
-    const auto store = run_access({.code = "buffer_store_b32 v2, v1, s[4:7], s8 offen", .voffset = 0xFFFFF000, .soffset = 0x1000, .records = 4096, .allocation = 1024},
+    const auto store = run_access({.code = "buffer_store_b32 v2, v1, s[4:7], s8 offen",
+                                   .voffset = 0xFFFFF000,
+                                   .soffset = 0x1000,
+                                   .records = 4096,
+                                   .allocation = 1024},
                                   options);
     CHECK(store->probe->faults().empty());
   }
@@ -136,7 +156,7 @@ TEST_CASE("Malformed descriptors", "[sim][strict][memory]") {
   CHECK(count(run_access({.word3 = 0x71027000})->probe->faults(), FaultKind::descriptor) == 1);  // type 1
   CHECK(count(run_access({.word3 = 0x30000000})->probe->faults(), FaultKind::descriptor) == 1);  // FORMAT 0
   CHECK(count(run_access({.word3 = 0x31827000})->probe->faults(), FaultKind::descriptor) == 1);  // add_tid
-  CHECK(run_access({.word3 = 0x31004000})->probe->faults().empty());                             // CK's constant
+  CHECK(run_access({.word3 = 0x31004000})->probe->faults().empty());  // CK's constant
   // Stride and swizzle in word 1.
   for (const std::uint32_t extra : {0x00040000U, 0x40000000U}) {
     auto b = make_bench({.body = "buffer_load_b32 v2, v1, s[4:7], 0 offen"}, {}, 1);
@@ -167,10 +187,17 @@ TEST_CASE("A verdict that hangs on whether soffset counts is reported", "[sim][s
 
 TEST_CASE("Alignment of vector accesses", "[sim][strict][memory]") {
   CHECK(count(run_access({.voffset = 2})->probe->faults(), FaultKind::misaligned) == 1);
-  CHECK(count(run_access({.code = "buffer_load_b128 v[2:5], v1, s[4:7], s8 offen", .voffset = 6})->probe->faults(), FaultKind::misaligned) == 1);
-  CHECK(run_access({.code = "buffer_load_b128 v[2:5], v1, s[4:7], s8 offen", .voffset = 4})->probe->faults().empty());
-  CHECK(run_access({.code = "buffer_load_u16 v2, v1, s[4:7], s8 offen", .voffset = 2})->probe->faults().empty());
-  CHECK(count(run_access({.code = "buffer_load_u16 v2, v1, s[4:7], s8 offen", .voffset = 3})->probe->faults(), FaultKind::misaligned) == 1);
+  CHECK(count(run_access({.code = "buffer_load_b128 v[2:5], v1, s[4:7], s8 offen", .voffset = 6})
+                  ->probe->faults(),
+              FaultKind::misaligned) == 1);
+  CHECK(run_access({.code = "buffer_load_b128 v[2:5], v1, s[4:7], s8 offen", .voffset = 4})
+            ->probe->faults()
+            .empty());
+  CHECK(run_access({.code = "buffer_load_u16 v2, v1, s[4:7], s8 offen", .voffset = 2})
+            ->probe->faults()
+            .empty());
+  CHECK(count(run_access({.code = "buffer_load_u16 v2, v1, s[4:7], s8 offen", .voffset = 3})->probe->faults(),
+              FaultKind::misaligned) == 1);
 }
 
 TEST_CASE("Scalar loads: bounds and alignment", "[sim][strict][memory]") {
@@ -185,7 +212,9 @@ TEST_CASE("Scalar loads: bounds and alignment", "[sim][strict][memory]") {
 
 TEST_CASE("Loads of memory that nobody wrote move undefined values", "[sim][strict][memory]") {
   auto run_fresh = [](std::string_view use) {
-    auto b = make_bench({.body = "v_mov_b32 v1, 0\n buffer_load_b32 v2, v1, s[4:7], 0 offen\n s_waitcnt vmcnt(0)\n" + std::string(use)});
+    auto b = make_bench(
+        {.body = "v_mov_b32 v1, 0\n buffer_load_b32 v2, v1, s[4:7], 0 offen\n s_waitcnt vmcnt(0)\n" +
+                 std::string(use)});
     const auto fresh = b->memory.allocate(16, 16, "fresh");
     const std::uint32_t two = 2;
     REQUIRE(b->memory.write(*fresh, std::as_bytes(std::span(&two, 1)).first(2)));
@@ -212,11 +241,13 @@ TEST_CASE("Read-only memory takes no stores", "[sim][strict][memory]") {
 
 /// Two workgroups of one wave; `body` has the buffer's descriptor in s[4:7] and the workgroup in s2.
 sim::RunReport run_two_groups(std::string_view body) {
-  const std::string whole = "s_mov_b32 s12, s2\n s_load_b128 s[4:7], s[0:1], 0x0\n s_waitcnt lgkmcnt(0)\n" + std::string(body);
+  const std::string whole =
+      "s_mov_b32 s12, s2\n s_load_b128 s[4:7], s[0:1], 0x0\n s_waitcnt lgkmcnt(0)\n" + std::string(body);
   const sim::Program program = make_program({.body = whole, .kernarg_bytes = 16});
   sim::Memory memory;
   const std::uint64_t data = upload(memory, counting(64));
-  const std::uint32_t kernarg[4] = {static_cast<std::uint32_t>(data), static_cast<std::uint32_t>(data >> 32), 256, 0x31027000};
+  const std::uint32_t kernarg[4] = {static_cast<std::uint32_t>(data), static_cast<std::uint32_t>(data >> 32),
+                                    256, 0x31027000};
   sim::LaunchParams launch;
   launch.grid = {2, 1, 1};
   launch.kernarg = std::as_bytes(std::span(kernarg));

@@ -37,10 +37,9 @@ float from_bf16(std::uint16_t bits) {
 float from_f16(std::uint16_t bits) {
   const int exponent = bits >> 10 & 31;
   const int mantissa = bits & 1023;
-  const float magnitude = exponent == 0 ? std::ldexp(static_cast<float>(mantissa), -24)
-                          : exponent == 31
-                              ? (mantissa == 0 ? INFINITY : NAN)
-                              : std::ldexp(static_cast<float>(1024 + mantissa), exponent - 25);
+  const float magnitude = exponent == 0    ? std::ldexp(static_cast<float>(mantissa), -24)
+                          : exponent == 31 ? (mantissa == 0 ? INFINITY : NAN)
+                                           : std::ldexp(static_cast<float>(1024 + mantissa), exponent - 25);
   return (bits & 0x8000) != 0 ? -magnitude : magnitude;
 }
 
@@ -85,9 +84,12 @@ Inputs make_inputs(const TritonShape& shape, std::uint32_t group, Format format,
   std::mt19937 random(7);
   std::normal_distribution<float> normal;
   std::uniform_real_distribution<float> scale(0.01F, 0.05F);
-  for (std::size_t i = 0; i < std::size_t{in.m} * in.k; ++i) in.a.push_back(format.encode(normal(random) * 0.25F));
-  for (std::size_t i = 0; i < std::size_t{in.n} * (in.k / 8); ++i) in.b.push_back(static_cast<std::uint32_t>(random()));
-  for (std::size_t i = 0; i < std::size_t{in.n} * (in.k / group); ++i) in.s.push_back(format.encode(scale(random)));
+  for (std::size_t i = 0; i < std::size_t{in.m} * in.k; ++i)
+    in.a.push_back(format.encode(normal(random) * 0.25F));
+  for (std::size_t i = 0; i < std::size_t{in.n} * (in.k / 8); ++i)
+    in.b.push_back(static_cast<std::uint32_t>(random()));
+  for (std::size_t i = 0; i < std::size_t{in.n} * (in.k / group); ++i)
+    in.s.push_back(format.encode(scale(random)));
   if (zero_points) {
     for (std::size_t i = 0; i < std::size_t{in.n} / 8 * (in.k / group); ++i)
       in.z.push_back(static_cast<std::uint32_t>(random()));
@@ -136,7 +138,8 @@ void compare(const Inputs& in, Format format, const std::vector<std::uint16_t>& 
   for (std::size_t i = 0; i < reference.size(); ++i) {
     const double allowed = format.fp16 ? 2e-3 * std::fabs(reference[i]) + 3e-3 * rms
                                        : 1e-2 * std::fabs(reference[i]) + 2e-2 * rms;
-    outcome.worst_error = std::max(outcome.worst_error, std::fabs(format.decode(c[i]) - reference[i]) / allowed);
+    outcome.worst_error =
+        std::max(outcome.worst_error, std::fabs(format.decode(c[i]) - reference[i]) / allowed);
   }
 }
 
@@ -175,9 +178,14 @@ TritonOutcome run_triton(const TritonShape& shape, const sim::Options& options) 
 
   std::vector<std::byte> kernarg;
   for (const std::uint64_t pointer : {a, b, s, z, *c}) append(kernarg, pointer, 8);
-  const std::map<std::string, std::uint32_t> values{
-      {"M", in.m},          {"N", in.n},         {"K", in.k},         {"K8", in.k / 8},
-      {"num_groups", in.k / group}, {"stride_bn", in.k / 8}, {"stride_am", in.k}, {"group_size", group}};
+  const std::map<std::string, std::uint32_t> values{{"M", in.m},
+                                                    {"N", in.n},
+                                                    {"K", in.k},
+                                                    {"K8", in.k / 8},
+                                                    {"num_groups", in.k / group},
+                                                    {"stride_bn", in.k / 8},
+                                                    {"stride_am", in.k},
+                                                    {"group_size", group}};
   const std::string order[] = {"M", "N", "K", "K8", "num_groups", "stride_bn", "stride_am", "group_size"};
   for (const std::string& name : order) {
     // Arguments that were 1, or constants, at compile time are not in the kernel's list.

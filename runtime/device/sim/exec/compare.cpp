@@ -81,18 +81,18 @@ constexpr auto negated = [](float a, float b) { return !F(a, b); };
 }  // namespace
 
 void add_compare(Handlers& h) {
-#define WJ_COMPARES(type, shape, cpp)                 \
-  h.set(Opcode::v_cmp_lt_##type, shape<cpp, lt>);     \
-  h.set(Opcode::v_cmp_eq_##type, shape<cpp, eq>);     \
-  h.set(Opcode::v_cmp_le_##type, shape<cpp, le>);     \
-  h.set(Opcode::v_cmp_gt_##type, shape<cpp, gt>);     \
-  h.set(Opcode::v_cmp_ne_##type, shape<cpp, ne>);     \
-  h.set(Opcode::v_cmp_ge_##type, shape<cpp, ge>);     \
-  h.set(Opcode::v_cmpx_lt_##type, shape<cpp, lt>);    \
-  h.set(Opcode::v_cmpx_eq_##type, shape<cpp, eq>);    \
-  h.set(Opcode::v_cmpx_le_##type, shape<cpp, le>);    \
-  h.set(Opcode::v_cmpx_gt_##type, shape<cpp, gt>);    \
-  h.set(Opcode::v_cmpx_ne_##type, shape<cpp, ne>);    \
+#define WJ_COMPARES(type, shape, cpp)              \
+  h.set(Opcode::v_cmp_lt_##type, shape<cpp, lt>);  \
+  h.set(Opcode::v_cmp_eq_##type, shape<cpp, eq>);  \
+  h.set(Opcode::v_cmp_le_##type, shape<cpp, le>);  \
+  h.set(Opcode::v_cmp_gt_##type, shape<cpp, gt>);  \
+  h.set(Opcode::v_cmp_ne_##type, shape<cpp, ne>);  \
+  h.set(Opcode::v_cmp_ge_##type, shape<cpp, ge>);  \
+  h.set(Opcode::v_cmpx_lt_##type, shape<cpp, lt>); \
+  h.set(Opcode::v_cmpx_eq_##type, shape<cpp, eq>); \
+  h.set(Opcode::v_cmpx_le_##type, shape<cpp, le>); \
+  h.set(Opcode::v_cmpx_gt_##type, shape<cpp, gt>); \
+  h.set(Opcode::v_cmpx_ne_##type, shape<cpp, ne>); \
   h.set(Opcode::v_cmpx_ge_##type, shape<cpp, ge>);
   WJ_COMPARES(u32, compare32, u32)
   WJ_COMPARES(i32, compare32, i32)
@@ -103,9 +103,9 @@ void add_compare(Handlers& h) {
 #undef WJ_COMPARES
 
   // The n-forms negate, so they are true on NaN.
-#define WJ_FLOAT_COMPARE(name, ...)                                  \
-  h.set(Opcode::v_cmp_##name##_f32, compare_f32<__VA_ARGS__>);       \
-  h.set(Opcode::v_cmpx_##name##_f32, compare_f32<__VA_ARGS__>);      \
+#define WJ_FLOAT_COMPARE(name, ...)                             \
+  h.set(Opcode::v_cmp_##name##_f32, compare_f32<__VA_ARGS__>);  \
+  h.set(Opcode::v_cmpx_##name##_f32, compare_f32<__VA_ARGS__>); \
   h.set(Opcode::v_cmp_##name##_f16, compare_f16<__VA_ARGS__>);
   WJ_FLOAT_COMPARE(lt, lt)
   WJ_FLOAT_COMPARE(eq, eq)

@@ -159,7 +159,8 @@ void add_convert(Handlers& h) {
   h.set(Opcode::v_cvt_f16_f32, f16_from_f32);
   h.set(Opcode::v_cvt_f32_f16, f32_from_f16);
   h.set(Opcode::v_cvt_f16_u16, f16_from_int16<[](u32 a) { return static_cast<float>(a); }>);
-  h.set(Opcode::v_cvt_f16_i16, f16_from_int16<[](u32 a) { return static_cast<float>(static_cast<std::int16_t>(a)); }>);
+  h.set(Opcode::v_cvt_f16_i16,
+        f16_from_int16<[](u32 a) { return static_cast<float>(static_cast<std::int16_t>(a)); }>);
   h.set(Opcode::v_cvt_u16_f16, int16_from_f16<[](float a) { return f32_to_u16(a); }>);
   h.set(Opcode::v_cvt_i16_f16, int16_from_f16<[](float a) { return f32_to_i16(a); }>);
   h.set(Opcode::v_cvt_pk_rtz_f16_f32, pack_from_f32<[](u32 a) { return f32_to_f16(a, Round::zero); }>);
@@ -170,7 +171,8 @@ void add_convert(Handlers& h) {
   h.set(Opcode::v_cvt_pk_norm_u16_f32, pack_from_f32<[](u32 a) { return f32_to_unorm16(as_f32(a)); }>);
   h.set(Opcode::v_cvt_pk_u16_u32, pack_from_i32<false>);
   h.set(Opcode::v_cvt_pk_i16_i32, pack_from_i32<true>);
-  h.set(Opcode::v_cvt_nearest_i32_f32, from_f32<[](float a) { return f32_to_i32(__builtin_floorf(a + 0.5F)); }>);
+  h.set(Opcode::v_cvt_nearest_i32_f32,
+        from_f32<[](float a) { return f32_to_i32(__builtin_floorf(a + 0.5F)); }>);
   h.set(Opcode::v_cvt_floor_i32_f32, from_f32<[](float a) { return f32_to_i32(__builtin_floorf(a)); }>);
   h.set(Opcode::v_cvt_pk_u8_f32, cvt_pk_u8);
   h.set(Opcode::v_cvt_i32_i16, cvt_widen16);

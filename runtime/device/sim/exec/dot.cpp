@@ -130,7 +130,8 @@ void dot_int(Wave& w, const Inst& inst) {
     i64 sum = Signedness ? i64{static_cast<i32>(c[l])} : i64{c[l]};
     for (unsigned n = 0; n < 32 / Bits; ++n) sum += element(a[l], n, signed_a) * element(b[l], n, signed_b);
     if (inst.mods.clamp) {
-      sum = Signedness ? std::clamp<i64>(sum, -i64{0x80000000}, 0x7FFFFFFF) : std::clamp<i64>(sum, 0, 0xFFFFFFFF);
+      sum = Signedness ? std::clamp<i64>(sum, -i64{0x80000000}, 0x7FFFFFFF)
+                       : std::clamp<i64>(sum, 0, 0xFFFFFFFF);
     }
     out.x[l] = static_cast<u32>(sum);
   }

@@ -36,18 +36,22 @@ void minmax(Wave& w, const Inst& inst) {
 
 template <bool Maximum>
 void minmax3(Wave& w, const Inst& inst) {
-  w.mode.ieee
-      ? f32<[](float a, float b, float c) { return extreme<Maximum, true>(extreme<Maximum, true>(a, b), c); }>(w, inst)
-      : f32<[](float a, float b, float c) { return extreme<Maximum, false>(extreme<Maximum, false>(a, b), c); }>(
-            w, inst);
+  w.mode.ieee ? f32<[](float a, float b, float c) {
+    return extreme<Maximum, true>(extreme<Maximum, true>(a, b), c);
+  }>(w, inst)
+              : f32<[](float a, float b, float c) {
+                  return extreme<Maximum, false>(extreme<Maximum, false>(a, b), c);
+                }>(w, inst);
 }
 
 /// v_minmax: max(min(a, b), c); v_maxmin: min(max(a, b), c).
 template <bool Inner>
 void mixed3(Wave& w, const Inst& inst) {
   w.mode.ieee
-      ? f32<[](float a, float b, float c) { return extreme<!Inner, true>(extreme<Inner, true>(a, b), c); }>(w, inst)
-      : f32<[](float a, float b, float c) { return extreme<!Inner, false>(extreme<Inner, false>(a, b), c); }>(w, inst);
+      ? f32<[](float a, float b, float c) { return extreme<!Inner, true>(extreme<Inner, true>(a, b), c); }>(
+            w, inst)
+      : f32<[](float a, float b, float c) { return extreme<!Inner, false>(extreme<Inner, false>(a, b), c); }>(
+            w, inst);
 }
 
 template <bool Ieee>
@@ -74,7 +78,8 @@ void fmac(Wave& w, const Inst& inst) {
     for (unsigned l = 0; l < w.lanes; ++l) sc.x[l] = flush_f32(c[l]);
     c = sc.x;
   }
-  each_lane(w.lanes, [&](unsigned l) { out.x[l] = bits_of(fused(as_f32(a[l]), as_f32(b[l]), as_f32(c[l]))); });
+  each_lane(w.lanes,
+            [&](unsigned l) { out.x[l] = bits_of(fused(as_f32(a[l]), as_f32(b[l]), as_f32(c[l]))); });
   finish_f32(w, inst, out);
   store_row(w, inst.dst, out.x, write_mask(w, inst));
 }

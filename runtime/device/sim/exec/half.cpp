@@ -48,12 +48,12 @@ void minmax(Wave& w, const Inst& inst) {
 /// minimum or maximum of three; of two against the third (minmax, maxmin are not f16 on these targets).
 template <bool Maximum>
 void extreme3(Wave& w, const Inst& inst) {
-  w.mode.ieee ? f16<[](float a, float b, float c) {
-    return extreme_ieee<Maximum>(as_f32(extreme_ieee<Maximum>(a, b)), c);
-  }>(w, inst)
-              : f16<[](float a, float b, float c) {
-                  return extreme<Maximum>(as_f32(extreme<Maximum>(a, b)), c);
-                }>(w, inst);
+  w.mode.ieee
+      ? f16<[](float a, float b, float c) {
+          return extreme_ieee<Maximum>(as_f32(extreme_ieee<Maximum>(a, b)), c);
+        }>(w, inst)
+      : f16<[](float a, float b, float c) { return extreme<Maximum>(as_f32(extreme<Maximum>(a, b)), c); }>(
+            w, inst);
 }
 
 WJ_SIM_INLINE u32 median(float a, float b, float c) {
@@ -122,7 +122,8 @@ void pack(Wave& w, const Inst& inst) {
     x = w.mode.flush_in16 ? flush_f16(x) : x;
     return (x & (s.abs ? 0x7FFFU : 0xFFFFU)) ^ (s.neg ? 0x8000U : 0U);
   };
-  for (unsigned l = 0; l < w.lanes; ++l) out.x[l] = modify(a[l], inst.src[0]) | modify(b[l], inst.src[1]) << 16;
+  for (unsigned l = 0; l < w.lanes; ++l)
+    out.x[l] = modify(a[l], inst.src[0]) | modify(b[l], inst.src[1]) << 16;
   store_row(w, inst.dst, out.x, write_mask(w, inst));
 }
 
@@ -148,7 +149,8 @@ WJ_SIM_INLINE void mix_sum(Wave& w, const Inst& inst, Lanes& out) {
   const u32* a = mix_source(w, inst, 0, sa);
   const u32* b = mix_source(w, inst, 1, sb);
   const u32* c = mix_source(w, inst, 2, sc);
-  each_lane(w.lanes, [&](unsigned l) { out.x[l] = bits_of(fused(as_f32(a[l]), as_f32(b[l]), as_f32(c[l]))); });
+  each_lane(w.lanes,
+            [&](unsigned l) { out.x[l] = bits_of(fused(as_f32(a[l]), as_f32(b[l]), as_f32(c[l]))); });
 }
 
 void fma_mix(Wave& w, const Inst& inst) {

@@ -18,7 +18,9 @@ WJ_SIM_INLINE u32 saturate_i32(i64 x) {
 WJ_SIM_INLINE i32 sext24(u32 x) { return s(x << 8) >> 8; }
 WJ_SIM_INLINE u32 field_mask(u32 width) { return (1U << (width & 31)) - 1; }
 
-WJ_SIM_INLINE u32 bfe_unsigned(u32 x, u32 offset, u32 width) { return x >> (offset & 31) & field_mask(width); }
+WJ_SIM_INLINE u32 bfe_unsigned(u32 x, u32 offset, u32 width) {
+  return x >> (offset & 31) & field_mask(width);
+}
 
 WJ_SIM_INLINE u32 bfe_signed(u32 x, u32 offset, u32 width) {
   const u32 field = bfe_unsigned(x, offset, width);
@@ -87,7 +89,8 @@ void perm_b32(Wave& w, const Inst& inst) {
         const unsigned shift = 8 * (byte & 3);
         each_lane(w.lanes, [&](unsigned l) { out.x[l] |= (from[l] >> shift & 0xFF) << (8 * i); });
       } else {
-        each_lane(w.lanes, [&](unsigned l) { out.x[l] |= perm(a[l], b[l], byte) << (8 * i) & 0xFFU << (8 * i); });
+        each_lane(w.lanes,
+                  [&](unsigned l) { out.x[l] |= perm(a[l], b[l], byte) << (8 * i) & 0xFFU << (8 * i); });
       }
     }
   }
@@ -111,10 +114,10 @@ void mbcnt(Wave& w, const Inst& inst) {
 void add_arithmetic(Handlers& h) {
   h.set(Opcode::v_add_nc_u32, int32_clamp<[](u32 a, u32 b) { return a + b; },
                                           [](u32 a, u32 b) { return a + b < a ? 0xFFFFFFFFU : a + b; }>);
-  h.set(Opcode::v_sub_nc_u32, int32_clamp<[](u32 a, u32 b) { return a - b; },
-                                          [](u32 a, u32 b) { return a < b ? 0U : a - b; }>);
-  h.set(Opcode::v_subrev_nc_u32, int32_clamp<[](u32 a, u32 b) { return b - a; },
-                                             [](u32 a, u32 b) { return b < a ? 0U : b - a; }>);
+  h.set(Opcode::v_sub_nc_u32,
+        int32_clamp<[](u32 a, u32 b) { return a - b; }, [](u32 a, u32 b) { return a < b ? 0U : a - b; }>);
+  h.set(Opcode::v_subrev_nc_u32,
+        int32_clamp<[](u32 a, u32 b) { return b - a; }, [](u32 a, u32 b) { return b < a ? 0U : b - a; }>);
   h.set(Opcode::v_add_nc_i32, int32_clamp<[](u32 a, u32 b) { return a + b; },
                                           [](u32 a, u32 b) { return saturate_i32(i64{s(a)} + s(b)); }>);
   h.set(Opcode::v_sub_nc_i32, int32_clamp<[](u32 a, u32 b) { return a - b; },
@@ -128,7 +131,8 @@ void add_arithmetic(Handlers& h) {
   h.set(Opcode::v_mul_hi_i32, int32<[](u32 a, u32 b) { return (low32((i64{s(a)} * s(b)) >> 32)); }>);
   h.set(Opcode::v_mul_u32_u24, int32<[](u32 a, u32 b) { return (a & 0xFFFFFF) * (b & 0xFFFFFF); }>);
   h.set(Opcode::v_mul_i32_i24, int32<[](u32 a, u32 b) { return u(sext24(a)) * u(sext24(b)); }>);
-  h.set(Opcode::v_mad_u32_u24, int32<[](u32 a, u32 b, u32 c) { return (a & 0xFFFFFF) * (b & 0xFFFFFF) + c; }>);
+  h.set(Opcode::v_mad_u32_u24,
+        int32<[](u32 a, u32 b, u32 c) { return (a & 0xFFFFFF) * (b & 0xFFFFFF) + c; }>);
   h.set(Opcode::v_mad_i32_i24, int32<[](u32 a, u32 b, u32 c) { return u(sext24(a)) * u(sext24(b)) + c; }>);
   h.set(Opcode::v_min_u32, int32<[](u32 a, u32 b) { return a < b ? a : b; }>);
   h.set(Opcode::v_max_u32, int32<[](u32 a, u32 b) { return (a > b ? a : b); }>);
@@ -138,16 +142,21 @@ void add_arithmetic(Handlers& h) {
   h.set(Opcode::v_med3_u32, int32<[](u32 a, u32 b, u32 c) { return median(a, b, c); }>);
   h.set(Opcode::v_mul_hi_u32_u24,
         int32<[](u32 a, u32 b) { return static_cast<u32>((u64{a & 0xFFFFFF} * (b & 0xFFFFFF)) >> 32); }>);
-  h.set(Opcode::v_mul_hi_i32_i24, int32<[](u32 a, u32 b) { return low32((i64{sext24(a)} * sext24(b)) >> 32); }>);
+  h.set(Opcode::v_mul_hi_i32_i24,
+        int32<[](u32 a, u32 b) { return low32((i64{sext24(a)} * sext24(b)) >> 32); }>);
   h.set(Opcode::v_min3_u32, int32<[](u32 a, u32 b, u32 c) { return std::min(std::min(a, b), c); }>);
   h.set(Opcode::v_max3_u32, int32<[](u32 a, u32 b, u32 c) { return std::max(std::max(a, b), c); }>);
-  h.set(Opcode::v_min3_i32, int32<[](u32 a, u32 b, u32 c) { return u(std::min(std::min(s(a), s(b)), s(c))); }>);
-  h.set(Opcode::v_max3_i32, int32<[](u32 a, u32 b, u32 c) { return u(std::max(std::max(s(a), s(b)), s(c))); }>);
+  h.set(Opcode::v_min3_i32,
+        int32<[](u32 a, u32 b, u32 c) { return u(std::min(std::min(s(a), s(b)), s(c))); }>);
+  h.set(Opcode::v_max3_i32,
+        int32<[](u32 a, u32 b, u32 c) { return u(std::max(std::max(s(a), s(b)), s(c))); }>);
   // minmax: the lesser of the first two against the third; maxmin the other way round.
   h.set(Opcode::v_minmax_u32, int32<[](u32 a, u32 b, u32 c) { return std::max(std::min(a, b), c); }>);
   h.set(Opcode::v_maxmin_u32, int32<[](u32 a, u32 b, u32 c) { return std::min(std::max(a, b), c); }>);
-  h.set(Opcode::v_minmax_i32, int32<[](u32 a, u32 b, u32 c) { return u(std::max(std::min(s(a), s(b)), s(c))); }>);
-  h.set(Opcode::v_maxmin_i32, int32<[](u32 a, u32 b, u32 c) { return u(std::min(std::max(s(a), s(b)), s(c))); }>);
+  h.set(Opcode::v_minmax_i32,
+        int32<[](u32 a, u32 b, u32 c) { return u(std::max(std::min(s(a), s(b)), s(c))); }>);
+  h.set(Opcode::v_maxmin_i32,
+        int32<[](u32 a, u32 b, u32 c) { return u(std::min(std::max(s(a), s(b)), s(c))); }>);
   h.set(Opcode::v_sad_u8, int32<[](u32 a, u32 b, u32 c) { return sad_u8(a, b, c); }>);
 }
 
@@ -170,8 +179,10 @@ void add_bits(Handlers& h) {
   h.set(Opcode::v_bfm_b32, int32<[](u32 a, u32 b) { return field_mask(a) << (b & 31); }>);
   h.set(Opcode::v_bfrev_b32, int32<[](u32 a) { return reverse_bits(a); }>);
   h.set(Opcode::v_bcnt_u32_b32, int32<[](u32 a, u32 b) { return static_cast<u32>(std::popcount(a)) + b; }>);
-  h.set(Opcode::v_clz_i32_u32, int32<[](u32 a) { return a == 0 ? ~0U : static_cast<u32>(std::countl_zero(a)); }>);
-  h.set(Opcode::v_ctz_i32_b32, int32<[](u32 a) { return a == 0 ? ~0U : static_cast<u32>(std::countr_zero(a)); }>);
+  h.set(Opcode::v_clz_i32_u32,
+        int32<[](u32 a) { return a == 0 ? ~0U : static_cast<u32>(std::countl_zero(a)); }>);
+  h.set(Opcode::v_ctz_i32_b32,
+        int32<[](u32 a) { return a == 0 ? ~0U : static_cast<u32>(std::countr_zero(a)); }>);
   h.set(Opcode::v_cls_i32, int32<[](u32 a) { return leading_signs(a); }>);
   h.set(Opcode::v_mbcnt_lo_u32_b32, mbcnt<false>);
   h.set(Opcode::v_mbcnt_hi_u32_b32, mbcnt<true>);

@@ -7,7 +7,9 @@ namespace {
 
 WJ_SIM_INLINE i32 sext16(u32 x) { return static_cast<std::int16_t>(x); }
 WJ_SIM_INLINE u32 saturate_u16(u32 x) { return x > 0xFFFF ? 0xFFFF : x; }
-WJ_SIM_INLINE u32 saturate_i16(i32 x) { return static_cast<u32>(x > 0x7FFF ? 0x7FFF : x < -0x8000 ? -0x8000 : x); }
+WJ_SIM_INLINE u32 saturate_i16(i32 x) {
+  return static_cast<u32>(x > 0x7FFF ? 0x7FFF : x < -0x8000 ? -0x8000 : x);
+}
 
 constexpr auto add = [](u32 a, u32 b) { return a + b; };
 constexpr auto sub = [](u32 a, u32 b) { return a - b; };

@@ -45,7 +45,9 @@ void load_c(Wave& w, const Inst& inst, Tile& c) {
   for (unsigned i = 0; i < n * n; ++i) flat[i] = value;
 }
 
-void store_d(Wave& w, const Inst& inst, const Tile& d) { std::memcpy(w.row(inst.dst), &d.x[0][0], sizeof d.x); }
+void store_d(Wave& w, const Inst& inst, const Tile& d) {
+  std::memcpy(w.row(inst.dst), &d.x[0][0], sizeof d.x);
+}
 
 enum class Format : std::uint8_t { f16, bf16 };
 
@@ -85,7 +87,8 @@ void multiply(const Fragment& a, const Fragment& b, Tile& c) {
       }
     }
     for (unsigned r = 0; r < block; ++r) {
-      for (unsigned h = 0; h < 2; ++h) _mm256_store_ps(reinterpret_cast<float*>(&c.x[i + r][8 * h]), sum[r][h]);
+      for (unsigned h = 0; h < 2; ++h)
+        _mm256_store_ps(reinterpret_cast<float*>(&c.x[i + r][8 * h]), sum[r][h]);
     }
   }
 }
@@ -164,7 +167,8 @@ void wmma_i32(Wave& w, const Inst& inst) {
       const unsigned up = 32 - Bits * (k % per_dword + 1);
       for (unsigned l = 0; l < n; ++l) {
         const u32 top = row[l] << up;
-        f[operand].x[k][l] = is_signed ? static_cast<u32>(static_cast<i32>(top) >> (32 - Bits)) : top >> (32 - Bits);
+        f[operand].x[k][l] =
+            is_signed ? static_cast<u32>(static_cast<i32>(top) >> (32 - Bits)) : top >> (32 - Bits);
       }
     }
   }
@@ -173,8 +177,10 @@ void wmma_i32(Wave& w, const Inst& inst) {
   for (unsigned i = 0; i < n; ++i) {
     for (unsigned j = 0; j < n; ++j) {
       i64 sum = static_cast<i32>(c.x[i][j]);
-      for (unsigned k = 0; k < n; ++k) sum += i64{static_cast<i32>(f[0].x[k][i])} * static_cast<i32>(f[1].x[k][j]);
-      if (inst.mods.clamp) sum = sum > 0x7FFFFFFF ? 0x7FFFFFFF : sum < -i64{0x80000000} ? -i64{0x80000000} : sum;
+      for (unsigned k = 0; k < n; ++k)
+        sum += i64{static_cast<i32>(f[0].x[k][i])} * static_cast<i32>(f[1].x[k][j]);
+      if (inst.mods.clamp)
+        sum = sum > 0x7FFFFFFF ? 0x7FFFFFFF : sum < -i64{0x80000000} ? -i64{0x80000000} : sum;
       c.x[i][j] = static_cast<u32>(sum);
     }
   }

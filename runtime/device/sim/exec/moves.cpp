@@ -38,7 +38,9 @@ void cndmask_b16(Wave& w, const Inst& inst) {
   const u32* a = fetch_half(w, inst, 0, sa);
   const u32* b = fetch_half(w, inst, 1, sb);
   const u64 mask = mask_source(w, inst.src[2]);
-  const auto modify = [&](u32 x, const Source& s) { return (x & (s.abs ? 0x7FFFU : 0xFFFFU)) ^ (s.neg ? 0x8000U : 0U); };
+  const auto modify = [&](u32 x, const Source& s) {
+    return (x & (s.abs ? 0x7FFFU : 0xFFFFU)) ^ (s.neg ? 0x8000U : 0U);
+  };
   for (unsigned l = 0; l < w.lanes; ++l) {
     out.x[l] = (mask >> l & 1) != 0 ? modify(b[l], inst.src[1]) : modify(a[l], inst.src[0]);
   }

@@ -119,10 +119,7 @@ void frexp_mant(Wave& w, const Inst& inst) {
 /// Bit of v_cmp_class: signalling NaN, quiet NaN, then -inf, -normal, -denormal, -0, +0, … +inf.
 u32 class_bit(bool negative, u32 magnitude, u32 infinity, u32 smallest_normal, u32 quiet) {
   if (magnitude > infinity) return (magnitude & quiet) != 0 ? 2 : 1;
-  const unsigned kind = magnitude == infinity          ? 0
-                        : magnitude >= smallest_normal ? 1
-                        : magnitude != 0               ? 2
-                                                       : 3;
+  const unsigned kind = magnitude == infinity ? 0 : magnitude >= smallest_normal ? 1 : magnitude != 0 ? 2 : 3;
   return negative ? 4U << kind : 0x200U >> kind;
 }
 

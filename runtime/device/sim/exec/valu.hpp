@@ -70,13 +70,15 @@ void narrow_f16(const Wave& w, Lanes& out);
 /// A source as the lanes see it, with DPP on source 0.
 WJ_SIM_INLINE const u32* fetch(Wave& w, const Inst& inst, unsigned i, Lanes& scratch, unsigned dword = 0) {
   const u32* p = plain(w, inst.src[i], scratch, dword);
-  if (i != 0 || inst.mods.dpp.kind == isa::Dpp::Kind::none) [[likely]] return p;
+  if (i != 0 || inst.mods.dpp.kind == isa::Dpp::Kind::none) [[likely]]
+    return p;
   return fetch_dpp(w, inst, p, scratch);
 }
 
 /// Lanes that a VALU instruction writes.
 WJ_SIM_INLINE u64 write_mask(const Wave& w, const Inst& inst) {
-  if (inst.mods.dpp.kind == isa::Dpp::Kind::none) [[likely]] return w.exec();
+  if (inst.mods.dpp.kind == isa::Dpp::Kind::none) [[likely]]
+    return w.exec();
   return dpp_write_mask(w, inst);
 }
 
@@ -92,6 +94,11 @@ WJ_SIM_INLINE void store_row(Wave& w, unsigned reg, const u32* out, u64 mask) {
 /// Writes the low 16 bits of `out` to the half of dst that the instruction names.
 WJ_SIM_INLINE void store_half(Wave& w, const Inst& inst, Lanes& out, u64 mask) {
   const u32* old = w.row(inst.dst);
+  if (inst.clears_high) {
+    each_lane(w.lanes, [&](unsigned l) { out.x[l] &= 0xFFFF; });
+    store_row(w, inst.dst, out.x, mask);
+    return;
+  }
   if (inst.dst_high) {
     each_lane(w.lanes, [&](unsigned l) { out.x[l] = (old[l] & 0xFFFF) | out.x[l] << 16; });
   } else {
@@ -179,13 +186,15 @@ void int16_clamp(Wave& w, const Inst& inst) {
 WJ_SIM_INLINE const u32* fetch_f32(Wave& w, const Inst& inst, unsigned i, Lanes& scratch) {
   const u32* p = fetch(w, inst, i, scratch);
   const Source& s = inst.src[i];
-  if (!s.neg && !s.abs && !w.mode.flush_in32) [[likely]] return p;
+  if (!s.neg && !s.abs && !w.mode.flush_in32) [[likely]]
+    return p;
   return modify_f32(w, s, p, scratch);
 }
 
 /// omod, clamp and MODE's flush of results.
 WJ_SIM_INLINE void finish_f32(const Wave& w, const Inst& inst, Lanes& out) {
-  if (inst.mods.clamp || w.mode.flush_out32) [[unlikely]] modify_result_f32(w, inst, out);
+  if (inst.mods.clamp || w.mode.flush_out32) [[unlikely]]
+    modify_result_f32(w, inst, out);
 }
 
 template <auto F>
@@ -232,7 +241,8 @@ WJ_SIM_INLINE void finish_f16(const Wave& w, const Inst& inst, Lanes& out) {
   } else {
     narrow_f16(w, out);
   }
-  if (inst.mods.clamp || w.mode.flush_out16) [[unlikely]] modify_result_f16(w, inst, out);
+  if (inst.mods.clamp || w.mode.flush_out16) [[unlikely]]
+    modify_result_f16(w, inst, out);
 }
 
 /// F gives f32 bits that round to the right f16.
@@ -265,7 +275,8 @@ void f16(Wave& w, const Inst& inst) {
 // ---- packed 16-bit
 
 /// One half of a packed source: `high` picks the half of the result that it feeds.
-WJ_SIM_INLINE const u32* packed_half(Wave& w, const Inst& inst, unsigned i, bool high, u32 sign, Lanes& scratch) {
+WJ_SIM_INLINE const u32* packed_half(Wave& w, const Inst& inst, unsigned i, bool high, u32 sign,
+                                     Lanes& scratch) {
   const u32* p = fetch(w, inst, i, scratch);
   const isa::Modifiers& m = inst.mods;
   const bool from_high = ((high ? m.op_sel_hi : m.op_sel) >> i & 1) != 0;
@@ -335,5 +346,9 @@ void add_dot(Handlers& h);
 void add_compare(Handlers& h);
 void add_special(Handlers& h);
 void add_matrix(Handlers& h);
+void add_packed_f32(Handlers& h);
+void add_cdna(Handlers& h);
+void add_mfma(Handlers& h);
+void add_wmma12(Handlers& h);
 
 }  // namespace wavejit::sim::WAVEJIT_SIM_VARIANT

@@ -92,6 +92,10 @@ void add_vector(Handlers& h) {
   add_compare(h);
   add_special(h);
   add_matrix(h);
+  add_packed_f32(h);
+  add_cdna(h);
+  add_mfma(h);
+  add_wmma12(h);
 }
 
 }  // namespace wavejit::sim::WAVEJIT_SIM_VARIANT

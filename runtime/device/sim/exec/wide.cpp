@@ -55,8 +55,8 @@ void mad64(Wave& w, const Inst& inst) {
   const u32* c0 = fetch(w, inst, 2, sl, 0);
   const u32* c1 = fetch(w, inst, 2, sh, 1);
   for (unsigned l = 0; l < w.lanes; ++l) {
-    const u64 product = Signed ? static_cast<u64>(i64{static_cast<i32>(a[l])} * static_cast<i32>(b[l]))
-                               : u64{a[l]} * b[l];
+    const u64 product =
+        Signed ? static_cast<u64>(i64{static_cast<i32>(a[l])} * static_cast<i32>(b[l])) : u64{a[l]} * b[l];
     const u64 c = join(c0[l], c1[l]);
     const u64 sum = product + c;
     low.x[l] = static_cast<u32>(sum);
@@ -74,7 +74,8 @@ void mad64(Wave& w, const Inst& inst) {
 void add_wide(Handlers& h) {
   h.set(Opcode::v_lshlrev_b64, shift64<[](u64 x, u32 n) { return x << n; }>);
   h.set(Opcode::v_lshrrev_b64, shift64<[](u64 x, u32 n) { return (x >> n); }>);
-  h.set(Opcode::v_ashrrev_i64, shift64<[](u64 x, u32 n) { return (static_cast<u64>(static_cast<i64>(x) >> n)); }>);
+  h.set(Opcode::v_ashrrev_i64,
+        shift64<[](u64 x, u32 n) { return (static_cast<u64>(static_cast<i64>(x) >> n)); }>);
   h.set(Opcode::v_add_co_u32, carry<false, false>);
   h.set(Opcode::v_sub_co_u32, carry<true, false>);
   h.set(Opcode::v_add_co_ci_u32, carry<false, true>);
