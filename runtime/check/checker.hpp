@@ -8,6 +8,12 @@
 // What a finding means: on the path that it names (CFG paths are taken to be possible), the ISA does
 // not promise what the kernel needs. Errors are such breaches. Warnings are patterns that are a fault
 // or not depending on values that no static check knows; notes are only odd.
+// LDS at barriers (hardware.md §4.3: a barrier waits for no counter). A store of this wave in flight at a
+// barrier is an error when, before the next barrier, some path loads from LDS: whether it loads those very
+// bytes depends on addresses, but nothing else orders them. A load in flight with LDS stores behind the
+// barrier, and a store with only stores behind it, are warnings: double-buffered loops may mean that. Loads
+// that write LDS themselves may be in flight at barriers by design and are not judged; nor is a barrier that
+// is missing inside a loop, nor soffset in bounds checks: those need addresses, which the simulator has.
 // Total: any input, however malformed, gives a report in time bounded by its size; nothing throws but
 // for lack of memory. Facts: shared/hardware.md §2 (matrix), §4 (counters), §5 (hazards), §9 (descriptor).
 #pragma once

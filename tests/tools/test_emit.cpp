@@ -108,7 +108,7 @@ TEST_CASE("stock llvm-mc makes the same .text of the emitted assembly", "[cli]")
   }
 }
 
-TEST_CASE("--without switches techniques off, one by one", "[cli]") {
+TEST_CASE("each --without switches techniques off, one by one", "[cli]") {
   const Folder folder;
   const char* names[] = {"dequant", "pipeline", "descriptors", "banks", "scalar-offsets"};
   for (const std::string off : names) {

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <span>
 #include <string_view>
 
 #include "runtime/device/sim/atomics.hpp"
@@ -198,38 +199,91 @@ void store_global(Wave& w, const Inst& inst, const GlobalAccess& access, unsigne
   add_pending(w, own_counter ? w.vs : w.vm, {.type = Pending::Type::vector_store, .inst = inst.index});
 }
 
-void atomic_global(Wave& w, const Inst& inst, const GlobalAccess& access, unsigned data_reg) {
-  const AtomicOp op = atomic_op(inst.op).value_or(AtomicOp::add);
-  w.worker->bytes[inst.index] += static_cast<std::uint64_t>(std::popcount(access.lanes)) * access.bytes;
-  std::array<std::uint32_t, detail::max_lanes> before{};
-  each_set(access.lanes, [&](unsigned l) {
-    Allocation* a = check_global(w, inst, l, access.address[l], 4, true);
-    if (a == nullptr) return;
-    const std::uint64_t offset = access.address[l] - a->base;
-    if (a->defined_bits(offset, 4) != 0xF) {
-      report(w, inst, FaultKind::undefined_value, std::uint64_t{1} << l, access.address[l],
-             [] { return std::string("an atomic works on memory that nothing has written"); });
-    }
-    if ((offset & 3) != 0) return;  // misaligned: reported, and not possible atomically
-    const std::atomic_ref<std::uint32_t> shared(*reinterpret_cast<std::uint32_t*>(a->data + offset));
-    const std::uint32_t operand = w.row(data_reg)[l];
-    const std::uint32_t compare = op == AtomicOp::compare_swap ? w.row(data_reg + 1)[l] : 0;
-    before[l] = shared.load();
-    while (!shared.compare_exchange_weak(before[l], atomic_result(op, before[l], operand, compare))) {
-    }
-    a->written.store(true, std::memory_order_relaxed);
-    note_atomic(*a, offset);
-    a->define(offset, 4);
-  });
+namespace {
+
+/// Old values to the destination, if there is one, of one or two dwords; then the counter.
+void finish_atomic(Wave& w, const Inst& inst, const GlobalAccess& access,
+                   std::span<const std::array<std::uint32_t, detail::max_lanes>> before) {
   if (!inst.has_dst) {
     const bool own_counter = w.code->target->waits.vscnt != 0;
     add_pending(w, own_counter ? w.vs : w.vm, {.type = Pending::Type::vector_store, .inst = inst.index});
     return;
   }
   const std::uint64_t written = access.lanes | access.zero_lanes;
-  each_set(written, [&](unsigned l) { w.row(inst.dst)[l] = before[l]; });
-  if (w.partial.test(inst.dst)) set_undefined(w, inst.dst, written, 0, 0, detail::both_halves);
-  add_pending(w, w.vm, {.type = Pending::Type::vector_load, .reg = inst.dst, .count = 1, .inst = inst.index});
+  for (unsigned d = 0; d < before.size(); ++d) {
+    each_set(written, [&](unsigned l) { w.row(inst.dst + d)[l] = before[d][l]; });
+    if (w.partial.test(inst.dst + d)) set_undefined(w, inst.dst + d, written, 0, 0, detail::both_halves);
+  }
+  add_pending(w, w.vm,
+              {.type = Pending::Type::vector_load,
+               .reg = inst.dst,
+               .count = static_cast<std::uint16_t>(before.size()),
+               .inst = inst.index});
+}
+
+/// The allocation of an aligned, defined cell of `bytes`; nullptr when the lane cannot work on it.
+Allocation* atomic_cell(Wave& w, const Inst& inst, unsigned lane, std::uint64_t address, unsigned bytes) {
+  Allocation* a = check_global(w, inst, lane, address, bytes, true);
+  if (a == nullptr) return nullptr;
+  const std::uint64_t offset = address - a->base;
+  const std::uint64_t bit = std::uint64_t{1} << lane;
+  if (a->defined_bits(offset, bytes) != (1U << bytes) - 1) {
+    report(w, inst, FaultKind::undefined_value, bit, address,
+           [] { return std::string("an atomic works on memory that nothing has written"); });
+  }
+  if ((offset & 3) != 0) return nullptr;  // misaligned: reported, and not possible atomically
+  if ((offset & (bytes - 1)) != 0) {
+    report(w, inst, FaultKind::misaligned, bit, address,
+           [&] { return fmt::format("an atomic of {} bytes needs {}-byte alignment", bytes, bytes); });
+    return nullptr;
+  }
+  return a;
+}
+
+/// What other waves may see of it.
+void published(Allocation& a, std::uint64_t offset, unsigned bytes) {
+  a.written.store(true, std::memory_order_relaxed);
+  for (unsigned b = 0; b < bytes; b += 4) note_atomic(a, offset + b);
+  a.define(offset, bytes);
+}
+
+}  // namespace
+
+void atomic_global(Wave& w, const Inst& inst, const GlobalAccess& access, unsigned data_reg) {
+  const AtomicOp op = atomic_op(inst.op).value_or(AtomicOp::add);
+  w.worker->bytes[inst.index] += static_cast<std::uint64_t>(std::popcount(access.lanes)) * access.bytes;
+  std::array<std::array<std::uint32_t, detail::max_lanes>, 1> old{};
+  auto& before = old[0];
+  each_set(access.lanes, [&](unsigned l) {
+    Allocation* a = atomic_cell(w, inst, l, access.address[l], 4);
+    if (a == nullptr) return;
+    const std::uint64_t offset = access.address[l] - a->base;
+    const std::atomic_ref<std::uint32_t> shared(*reinterpret_cast<std::uint32_t*>(a->data + offset));
+    const std::uint32_t operand = w.row(data_reg)[l];
+    const std::uint32_t compare = op == AtomicOp::compare_swap ? w.row(data_reg + 1)[l] : 0;
+    before[l] = shared.load();
+    while (!shared.compare_exchange_weak(before[l], atomic_result(op, before[l], operand, compare))) {
+    }
+    published(*a, offset, 4);
+  });
+  finish_atomic(w, inst, access, old);
+}
+
+void atomic_add64(Wave& w, const Inst& inst, const GlobalAccess& access, unsigned data_reg) {
+  w.worker->bytes[inst.index] += static_cast<std::uint64_t>(std::popcount(access.lanes)) * access.bytes;
+  std::array<std::array<std::uint32_t, detail::max_lanes>, 2> before{};
+  each_set(access.lanes, [&](unsigned l) {
+    Allocation* a = atomic_cell(w, inst, l, access.address[l], 8);
+    if (a == nullptr) return;
+    const std::uint64_t offset = access.address[l] - a->base;
+    const std::atomic_ref<std::uint64_t> shared(*reinterpret_cast<std::uint64_t*>(a->data + offset));
+    const std::uint64_t old =
+        shared.fetch_add(w.row(data_reg)[l] | std::uint64_t{w.row(data_reg + 1)[l]} << 32);
+    before[0][l] = static_cast<std::uint32_t>(old);
+    before[1][l] = static_cast<std::uint32_t>(old >> 32);
+    published(*a, offset, 8);
+  });
+  finish_atomic(w, inst, access, before);
 }
 
 MemoryShape memory_shape(isa::Opcode op) {

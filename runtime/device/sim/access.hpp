@@ -42,6 +42,14 @@ void store_global(Wave& w, const detail::Inst& inst, const GlobalAccess& access,
 /// compare with from the next one). The old values go to the instruction's destination if it has one.
 void atomic_global(Wave& w, const detail::Inst& inst, const GlobalAccess& access, unsigned data_reg);
 
+/// The same of 8 bytes, for addition.
+void atomic_add64(Wave& w, const detail::Inst& inst, const GlobalAccess& access, unsigned data_reg);
+
+/// Where a buffer load (its descriptor's bounds applied) or a global load reads; sources in the order of
+/// their opcodes' signatures.
+GlobalAccess resolve_buffer(Wave& w, const detail::Inst& inst, unsigned bytes);
+GlobalAccess resolve_global(const Wave& w, const detail::Inst& inst, unsigned bytes);
+
 /// Finds the allocation of [address, address + bytes), reporting out_of_bounds, misaligned and
 /// read-only stores for `lane`. nullptr = the lane does not access.
 Allocation* check_global(Wave& w, const detail::Inst& inst, unsigned lane, std::uint64_t address,

@@ -53,10 +53,32 @@ std::optional<AtomicOp> atomic_op(isa::Opcode op) {
     case Opcode::global_atomic_add_f32:
     case Opcode::buffer_atomic_add_f32:
       return AtomicOp::add_f32;
+    case Opcode::global_atomic_pk_add_f16:
+    case Opcode::buffer_atomic_pk_add_f16:
+      return AtomicOp::pk_add_f16;
+    case Opcode::global_atomic_pk_add_bf16:
+    case Opcode::buffer_atomic_pk_add_bf16:
+      return AtomicOp::pk_add_bf16;
     default:
       return std::nullopt;
   }
 }
+
+namespace {
+
+/// Each half by itself; the sum of two 16-bit floats is rounded once, since f32 holds it exactly enough.
+template <class Widen, class Narrow>
+std::uint32_t add_halves(std::uint32_t a, std::uint32_t b, Widen widen, Narrow narrow) {
+  std::uint32_t result = 0;
+  for (unsigned h = 0; h < 32; h += 16) {
+    const float x = as_f32(widen(a >> h & 0xFFFF));
+    const float y = as_f32(widen(b >> h & 0xFFFF));
+    result |= narrow(bits_of(x + y)) << h;
+  }
+  return result;
+}
+
+}  // namespace
 
 std::uint32_t atomic_result(AtomicOp op, std::uint32_t old, std::uint32_t operand, std::uint32_t compare) {
   const auto a = static_cast<std::int32_t>(old);
@@ -86,6 +108,11 @@ std::uint32_t atomic_result(AtomicOp op, std::uint32_t old, std::uint32_t operan
       return old ^ operand;
     case AtomicOp::add_f32:
       return bits_of(as_f32(old) + as_f32(operand));
+    case AtomicOp::pk_add_f16:
+      return add_halves(old, operand, f16_to_f32, f32_to_f16_nearest);
+    case AtomicOp::pk_add_bf16:
+      return add_halves(
+          old, operand, [](std::uint32_t h) { return h << 16; }, f32_to_bf16_nearest);
   }
   return old;
 }

@@ -21,7 +21,9 @@ enum class AtomicOp : std::uint8_t {
   bit_and,
   bit_or,
   bit_xor,
-  add_f32
+  add_f32,
+  pk_add_f16,
+  pk_add_bf16
 };
 
 /// Of an LDS, global or buffer atomic; empty for anything else.

@@ -20,6 +20,7 @@ void settle(Wave& w, const Pending& p) {
   for (const std::uint32_t record : {p.lds_record, p.lds_record2}) {
     if (record == ~0U) continue;
     w.lds_records[record].in_use = false;
+    if (w.lds_records[record].dma) --w.dma_in_flight;
     w.free_lds_records.push_back(record);
   }
 }

@@ -167,6 +167,10 @@ void atomic(Wave& w, const Inst& inst) {
 
 }  // namespace
 
+GlobalAccess resolve_buffer(Wave& w, const Inst& inst, unsigned bytes) {
+  return BufferAccess(w, inst, inst.src[0], inst.src[1], inst.src[2], bytes).access;
+}
+
 void add_buffer(Handlers& h) {
   for (const Opcode op :
        {Opcode::buffer_load_u8, Opcode::buffer_load_i8, Opcode::buffer_load_u16, Opcode::buffer_load_i16,
@@ -182,6 +186,8 @@ void add_buffer(Handlers& h) {
   }
   h.set(Opcode::buffer_atomic_add_u32, atomic);
   h.set(Opcode::buffer_atomic_add_f32, atomic);
+  h.set(Opcode::buffer_atomic_pk_add_f16, atomic);
+  h.set(Opcode::buffer_atomic_pk_add_bf16, atomic);
 }
 
 }  // namespace wavejit::sim

@@ -55,6 +55,10 @@ void atomic(Wave& w, const Inst& inst) {
   atomic_global(w, inst, global_access(w, inst, inst.src[0], inst.src[2], 4), inst.src[1].reg);
 }
 
+void atomic64(Wave& w, const Inst& inst) {
+  atomic_add64(w, inst, global_access(w, inst, inst.src[0], inst.src[2], 8), inst.src[1].reg);
+}
+
 /// Flat: a 64-bit address, no base. Only global addresses exist here: the apertures of LDS and scratch
 /// are not simulated, so their addresses fault. Counts in lgkmcnt as well as vmcnt.
 constexpr Source no_base{.kind = Source::Kind::sgpr, .reg = isa::sreg::null};
@@ -166,6 +170,10 @@ void scratch_store(Wave& w, const Inst& inst) {
 
 }  // namespace
 
+GlobalAccess resolve_global(const Wave& w, const Inst& inst, unsigned bytes) {
+  return global_access(w, inst, inst.src[0], inst.src[1], bytes);
+}
+
 void add_global(Handlers& h) {
   for (const Opcode op :
        {Opcode::global_load_u8, Opcode::global_load_i8, Opcode::global_load_u16, Opcode::global_load_i16,
@@ -183,9 +191,11 @@ void add_global(Handlers& h) {
        {Opcode::global_atomic_add_u32, Opcode::global_atomic_sub_u32, Opcode::global_atomic_swap_b32,
         Opcode::global_atomic_cmpswap_b32, Opcode::global_atomic_min_i32, Opcode::global_atomic_max_i32,
         Opcode::global_atomic_min_u32, Opcode::global_atomic_max_u32, Opcode::global_atomic_and_b32,
-        Opcode::global_atomic_or_b32, Opcode::global_atomic_xor_b32, Opcode::global_atomic_add_f32}) {
+        Opcode::global_atomic_or_b32, Opcode::global_atomic_xor_b32, Opcode::global_atomic_add_f32,
+        Opcode::global_atomic_pk_add_f16, Opcode::global_atomic_pk_add_bf16}) {
     h.set(op, atomic);
   }
+  h.set(Opcode::global_atomic_add_u64, atomic64);
   for (const Opcode op :
        {Opcode::flat_load_u8, Opcode::flat_load_i8, Opcode::flat_load_u16, Opcode::flat_load_i16,
         Opcode::flat_load_b32, Opcode::flat_load_b64, Opcode::flat_load_b96, Opcode::flat_load_b128}) {

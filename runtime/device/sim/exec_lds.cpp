@@ -10,9 +10,11 @@
 #include "runtime/device/sim/atomics.hpp"
 #include "runtime/device/sim/bank_conflicts.hpp"
 #include "runtime/device/sim/handlers.hpp"
+#include "runtime/device/sim/lds_access.hpp"
 #include "runtime/device/sim/wave.hpp"
 
 namespace wavejit::sim {
+
 namespace {
 
 using detail::Inst;
@@ -22,13 +24,6 @@ template <class F>
 void each_set(std::uint64_t lanes, F&& f) {
   for (; lanes != 0; lanes &= lanes - 1) f(static_cast<unsigned>(std::countr_zero(lanes)));
 }
-
-/// One access of the wave: byte addresses of the lanes that take part.
-struct LdsAccess {
-  std::uint64_t lanes = 0;
-  unsigned bytes = 4;
-  std::array<std::uint32_t, detail::max_lanes> address{};
-};
 
 /// Alignment that LDS asks of an access (hardware.md §7).
 unsigned alignment_of(const Wave& w, unsigned bytes) {
@@ -71,63 +66,21 @@ LdsAccess resolve(Wave& w, const Inst& inst, std::uint32_t offset, unsigned byte
           [&] { return fmt::format("an LDS access of {} bytes needs {}-byte alignment", bytes, alignment); });
     }
   }
+  if (w.dma_in_flight != 0) check_lds_dma(w, inst, a);
   return a;
-}
-
-void report_clash(Wave& w, const Inst& inst, unsigned lane, std::uint32_t address, bool store,
-                  const Lds::Result& r) {
-  const FaultKind kind = r.clash == Lds::Clash::race ? FaultKind::lds_race : FaultKind::unwaited_at_barrier;
-  report(w, inst, kind, std::uint64_t{1} << lane, address, [&] {
-    const std::string pair = fmt::format("{} bytes that wave {} {}", store ? "writes" : "reads", r.other,
-                                         r.other_wrote ? "writes" : "reads");
-    return r.clash == Lds::Clash::race ? pair + " with no barrier between"
-                                       : pair +
-                                             "; the barrier between does not count, since that wave passed "
-                                             "it without waiting (lgkmcnt)";
-  });
-}
-
-/// Accesses between a wave's signal of a barrier and its wait count on both sides of it.
-template <class F>
-Lds::Result in_epochs(const Wave& w, F&& access) {
-  Lds::Result r = access(w.passed);
-  if (w.signals == w.passed) [[likely]]
-    return r;
-  const Lds::Result after = access(w.signals);
-  return r.clash != Lds::Clash::none ? r : after;
-}
-
-/// Remembers what a pending access touched, for the barrier that may come before its wait.
-std::uint32_t record(Wave& w, const LdsAccess& a, bool store) {
-  if (!w.worker->on(FaultKind::unwaited_at_barrier)) return ~0U;
-  std::uint32_t slot = 0;
-  if (w.free_lds_records.empty()) {
-    slot = static_cast<std::uint32_t>(w.lds_records.size());
-    w.lds_records.emplace_back();
-  } else {
-    slot = w.free_lds_records.back();
-    w.free_lds_records.pop_back();
-  }
-  LdsRecord& r = w.lds_records[slot];
-  r.lanes = a.lanes;
-  r.bytes = static_cast<std::uint8_t>(a.bytes);
-  r.store = store;
-  r.in_use = true;
-  r.address = a.address;
-  return slot;
 }
 
 /// One operation for the counter, of one address or two.
 void add_lds_pending(Wave& w, const Inst& inst, const LdsAccess& a, const LdsAccess* b, bool store,
                      unsigned reg, unsigned count) {
-  const std::uint32_t first = record(w, a, store);
+  const std::uint32_t first = record_lds(w, a, store);
   add_pending(w, w.lgkm,
               {.type = Pending::Type::lds,
                .reg = static_cast<std::uint16_t>(reg),
                .count = static_cast<std::uint16_t>(count),
                .inst = inst.index,
                .lds_record = first,
-               .lds_record2 = b != nullptr ? record(w, *b, store) : ~0U});
+               .lds_record2 = b != nullptr ? record_lds(w, *b, store) : ~0U});
 }
 
 void count_conflicts(Wave& w, const Inst& inst, const LdsAccess& a) {
@@ -161,7 +114,7 @@ void load_into(Wave& w, const Inst& inst, const LdsAccess& a, unsigned reg, cons
       if (races) {
         const Lds::Result r =
             in_epochs(w, [&](std::uint32_t epoch) { return lds.on_read(w.id, epoch, at, a.bytes); });
-        if (r.clash != Lds::Clash::none) report_clash(w, inst, l, at, false, r);
+        if (r.clash != Lds::Clash::none) report_lds_clash(w, inst, l, at, false, r);
       }
     }
     if (a.bytes < 4 && shape.sign_extend) {
@@ -195,7 +148,7 @@ void store_from(Wave& w, const Inst& inst, const LdsAccess& a, unsigned reg, boo
                         lds.defined_bits(at, a.bytes) == (1U << a.bytes) - 1;
       const Lds::Result r =
           in_epochs(w, [&](std::uint32_t epoch) { return lds.on_write(w.id, epoch, at, a.bytes, same); });
-      if (r.clash != Lds::Clash::none) report_clash(w, inst, l, at, true, r);
+      if (r.clash != Lds::Clash::none) report_lds_clash(w, inst, l, at, true, r);
     }
     std::memcpy(lds.data() + at, value, a.bytes);
     lds.define(at, a.bytes);
@@ -208,6 +161,16 @@ void load(Wave& w, const Inst& inst) {
   count_conflicts(w, inst, a);
   load_into(w, inst, a, inst.dst, shape);
   add_lds_pending(w, inst, a, nullptr, false, inst.dst, std::max(1U, shape.bytes / 4));
+}
+
+/// gfx950: 8 bytes a lane, the 16-bit elements transposed among 16 lanes.
+void load_transposed(Wave& w, const Inst& inst) {
+  if (w.exec() != w.all_lanes()) {
+    report(w, inst, FaultKind::partial_exec, w.all_lanes() & ~w.exec(), std::nullopt,
+           [] { return std::string("a transposing read needs EXEC all ones; these lanes are off"); });
+  }
+  load(w, inst);
+  transpose16(w, inst.dst);
 }
 
 void store(Wave& w, const Inst& inst) {
@@ -257,7 +220,7 @@ void atomic(Wave& w, const Inst& inst) {
     }
     if (w.worker->on(FaultKind::lds_race)) {
       const Lds::Result r = in_epochs(w, [&](std::uint32_t epoch) { return lds.on_atomic(w.id, epoch, at); });
-      if (r.clash != Lds::Clash::none) report_clash(w, inst, l, at, true, r);
+      if (r.clash != Lds::Clash::none) report_lds_clash(w, inst, l, at, true, r);
     }
     std::memcpy(&before[l], lds.data() + at, 4);
     const std::uint32_t next = atomic_result(op, before[l], w.row(inst.src[1].reg)[l], 0);
@@ -332,6 +295,7 @@ void add_lds(Handlers& h) {
         Opcode::ds_store_b32, Opcode::ds_store_b64, Opcode::ds_store_b96, Opcode::ds_store_b128}) {
     h.set(op, store);
   }
+  h.set(Opcode::ds_read_b64_tr_b16, load_transposed);
   h.set(Opcode::ds_load_2addr_b32, load2<4, 1>);
   h.set(Opcode::ds_load_2addr_b64, load2<8, 1>);
   h.set(Opcode::ds_load_2addr_stride64_b32, load2<4, 64>);

@@ -275,6 +275,10 @@ void add_arithmetic(Handlers& h) {
   h.set(Opcode::s_addk_i32, addk);
   h.set(Opcode::s_mulk_i32, mulk);
   h.set(Opcode::s_mul_i32, plain32<[](u32 a, u32 b) { return a * b; }>);
+  h.set(Opcode::s_add_nc_u64,
+        [](Wave& w, const Inst& i) { set64(w, i.dst, w.scalar64(i.src[0]) + w.scalar64(i.src[1])); });
+  h.set(Opcode::s_sub_nc_u64,
+        [](Wave& w, const Inst& i) { set64(w, i.dst, w.scalar64(i.src[0]) - w.scalar64(i.src[1])); });
   h.set(Opcode::s_mul_u64,
         [](Wave& w, const Inst& i) { set64(w, i.dst, w.scalar64(i.src[0]) * w.scalar64(i.src[1])); });
   h.set(Opcode::s_mul_hi_u32, plain32<[](u32 a, u32 b) { return (static_cast<u32>(u64{a} * b >> 32)); }>);

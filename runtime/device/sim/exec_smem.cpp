@@ -89,6 +89,31 @@ void buffer_load(Wave& w, const Inst& inst) {
   finish(w, inst);
 }
 
+/// gfx12: one byte or two, extended.
+template <unsigned Bytes, bool Signed>
+void load_narrow(Wave& w, const Inst& inst) {
+  const std::uint64_t address = w.scalar64(inst.src[0]) + static_cast<std::uint64_t>(offset_of(w, inst));
+  if (address % Bytes != 0) {
+    report(w, inst, FaultKind::misaligned, 0, address,
+           [] { return fmt::format("a scalar load of {} bytes needs {}-byte alignment", Bytes, Bytes); });
+  }
+  const Allocation* a = w.worker->memory->find(address);
+  std::uint32_t value = 0;
+  bool defined = true;
+  if (a == nullptr || !a->contains(address, Bytes)) {
+    report(w, inst, FaultKind::out_of_bounds, 0, address,
+           [&] { return fmt::format("scalar load: {}", w.worker->memory->describe(address)); });
+  } else {
+    std::memcpy(&value, a->data + (address - a->base), Bytes);
+    defined = a->defined_bits(address - a->base, Bytes) == (1U << Bytes) - 1;
+  }
+  constexpr unsigned up = 32 - 8 * Bytes;
+  if (Signed) value = static_cast<std::uint32_t>(static_cast<std::int32_t>(value << up) >> up);
+  w.set_scalar(inst.dst, value);
+  if (inst.dst != isa::sreg::null) defined ? w.sundefined.reset(inst.dst) : w.sundefined.set(inst.dst);
+  finish(w, inst);
+}
+
 }  // namespace
 
 void add_scalar_memory(Handlers& h) {
@@ -101,6 +126,10 @@ void add_scalar_memory(Handlers& h) {
         Opcode::s_buffer_load_b128, Opcode::s_buffer_load_b256, Opcode::s_buffer_load_b512}) {
     h.set(op, buffer_load);
   }
+  h.set(Opcode::s_load_u8, load_narrow<1, false>);
+  h.set(Opcode::s_load_i8, load_narrow<1, true>);
+  h.set(Opcode::s_load_u16, load_narrow<2, false>);
+  h.set(Opcode::s_load_i16, load_narrow<2, true>);
 }
 
 }  // namespace wavejit::sim

@@ -92,6 +92,7 @@ void start_wave(Wave& w, Worker& worker, Workgroup& g, unsigned id, std::uint64_
   w.signals = w.passed = 0;
   w.lds_records.clear();
   w.free_lds_records.clear();
+  w.dma_in_flight = 0;
   w.hazard = {};
   w.deallocated = false;
   const std::uint64_t all = w.all_lanes();

@@ -31,6 +31,10 @@ void Lds::define(std::uint32_t address, unsigned bytes) {
   defined_[first + 2] |= static_cast<std::uint8_t>(bits >> 16);
 }
 
+void Lds::undefine(std::uint32_t address) {
+  defined_[address / 8] &= static_cast<std::uint8_t>(~(1U << address % 8));
+}
+
 template <class F>
 void Lds::each_cell(std::uint32_t address, unsigned bytes, F&& f) {
   for (std::uint32_t at = address; at < address + bytes;) {

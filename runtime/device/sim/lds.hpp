@@ -26,9 +26,10 @@ class Lds {
   /// Bit i = byte address+i is defined; `bytes` <= 16.
   [[nodiscard]] std::uint32_t defined_bits(std::uint32_t address, unsigned bytes) const;
   void define(std::uint32_t address, unsigned bytes);
+  void undefine(std::uint32_t address);  ///< one byte
 
-  /// `epoch` counts the workgroup's barriers. `same_value`: a store that changes nothing does not
-  /// clash with another store.
+  /// `epoch` counts the barriers that the wave has passed. `same_value`: a store that changes nothing does
+  /// not clash with another store.
   Result on_read(unsigned wave, std::uint32_t epoch, std::uint32_t address, unsigned bytes);
   Result on_write(unsigned wave, std::uint32_t epoch, std::uint32_t address, unsigned bytes, bool same_value);
   /// Atomics of several waves do not clash with each other.

@@ -11,17 +11,19 @@ namespace {
 
 using isa::Opcode;
 
-/// Letter of source `i` in the opcode's signature: 'k' = packed or 16-bit.
-char source_class(Opcode op, unsigned i) {
+/// Letter and width of source `i` in the opcode's signature, "x2"; letter 'k' = packed or 16-bit.
+std::string_view source_spec(Opcode op, unsigned i) {
   std::string_view text = isa::info(op).signature;
   text.remove_prefix(text.find('=') + 1);
   for (; i > 0; --i) {
     const std::size_t comma = text.find(',');
-    if (comma == std::string_view::npos) return '?';
+    if (comma == std::string_view::npos) return "?";
     text.remove_prefix(comma + 1);
   }
-  return text.empty() ? '?' : text.front();
+  return text.empty() ? "?" : text.substr(0, text.find(','));
 }
+
+char source_class(Opcode op, unsigned i) { return source_spec(op, i).front(); }
 
 bool is_mix(Opcode op) {
   return op == Opcode::v_fma_mix_f32 || op == Opcode::v_fma_mixlo_f16 || op == Opcode::v_fma_mixhi_f16;
@@ -293,7 +295,12 @@ std::uint64_t constant_bits(const isa::Instruction& inst, unsigned i) {
     const auto bits = static_cast<std::uint32_t>(o.value);
     return bf16 ? bits >> 16 : f32_to_f16_nearest(bits);
   }
-  if (o.kind == isa::Operand::Kind::fimm) return static_cast<std::uint32_t>(o.value);
+  if (o.kind == isa::Operand::Kind::fimm) {
+    const auto bits = static_cast<std::uint32_t>(o.value);
+    // A 64-bit operand has the number in its own format, except where it is two of 32 bits.
+    const bool wide = source_spec(inst.op, i).ends_with('2') && !inst.has(isa::flag::vop3p);
+    return wide ? std::bit_cast<std::uint64_t>(static_cast<double>(std::bit_cast<float>(bits))) : bits;
+  }
   return static_cast<std::uint64_t>(o.value);
 }
 

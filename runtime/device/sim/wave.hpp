@@ -43,6 +43,7 @@ struct LdsRecord {
   std::uint64_t lanes = 0;
   std::uint8_t bytes = 0;
   bool store = false, in_use = false;
+  bool dma = false;  ///< written by a load to LDS
   std::array<std::uint32_t, detail::max_lanes> address{};
 };
 
@@ -129,6 +130,7 @@ class Wave {
     std::uint64_t lanes = 0, low = 0, high = 0;
   };
   std::array<Staged, 4> scratch_staging{};  ///< a load's dwords before its destination is written
+  unsigned dma_in_flight = 0;               ///< loads to LDS among the records in use
   HazardState hazard;
   bool deallocated = false;
 

@@ -46,7 +46,7 @@ TEST_CASE("checker, simulator and oracle catch a sample of the flagship's mutant
     request.every = 7;
     const auto score = harness::mutation_score(request);
     REQUIRE(score);
-    CHECK(score->total > 25);
+    CHECK(score->total > 15);
     for (const harness::Survivor& s : score->survivors) {
       INFO(name(s.mutant.kind) << " line " << s.mutant.line << ": " << s.mutant.before << " -> "
                                << s.mutant.after);
