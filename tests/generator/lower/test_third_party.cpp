@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Machine code that we did not write: kernels that Triton compiled (tests/data/triton). Every
-// instruction must be understood, and printing them and assembling the text must give the same code.
+// Machine code that we did not write: kernels that Triton compiled (../shared/peers/triton, which stays
+// out of the repository). Every instruction must be understood, and printing them and assembling the text
+// must give the same code.
 #include <catch2/catch.hpp>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -14,6 +16,13 @@ namespace wavejit {
 namespace {
 
 namespace fs = std::filesystem;
+
+/// $WAVEJIT_SHARED, or ../shared beside the repository.
+fs::path peers() {
+  const char* given = std::getenv("WAVEJIT_SHARED");
+  const fs::path root = given != nullptr ? fs::path(given) : fs::path(WAVEJIT_TEST_DATA) / "../../../shared";
+  return root / "peers/triton";
+}
 
 std::vector<std::uint8_t> read(const fs::path& path) {
   std::ifstream stream(path, std::ios::binary);
@@ -56,8 +65,12 @@ std::vector<lower::DecodedInstruction> reassembled(const std::string& text, std:
 }
 
 TEST_CASE("other compilers' kernels are understood to the last instruction", "[lower]") {
+  if (!fs::exists(peers())) {
+    WARN("skipped: neither $WAVEJIT_SHARED nor ../shared holds peers/triton");
+    return;
+  }
   unsigned files = 0;
-  for (const auto& entry : fs::directory_iterator(fs::path(WAVEJIT_TEST_DATA) / "triton")) {
+  for (const auto& entry : fs::directory_iterator(peers())) {
     if (entry.path().extension() != ".hsaco") continue;
     ++files;
     INFO(entry.path().filename().string());
@@ -79,7 +92,7 @@ TEST_CASE("other compilers' kernels are understood to the last instruction", "[l
       REQUIRE(again[i].address == kernel.instructions[i].address);
     }
   }
-  CHECK(files == 6);
+  CHECK(files >= 6);
 }
 
 }  // namespace
