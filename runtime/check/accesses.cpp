@@ -122,10 +122,10 @@ role::Bits picked_register(const Instruction& inst, unsigned i) {
   const std::string_view name = inst.info().name;
   const bool moves = name == "v_pk_mov_b32";
   if (inst.src[i].width != 2 || !(moves || (name.starts_with("v_pk_") && name.ends_with("_f32")))) return 0;
-  const bool low = (inst.mods.op_sel >> i & 1) != 0;
-  const bool high = moves ? low : (inst.mods.op_sel_hi >> i & 1) != 0;
-  if (low != high) return 0;
-  return low ? role::second_only : role::first_only;
+  const unsigned low = inst.mods.op_sel >> i & 1U;
+  const unsigned high = inst.mods.op_sel_hi >> i & 1U;
+  if (!moves && low != high) return 0;
+  return low != 0 ? role::second_only : role::first_only;
 }
 
 /// DPP16 leaves old values in lanes that it does not write.

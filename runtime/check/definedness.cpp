@@ -93,7 +93,7 @@ class Definedness {
       const bool wide_source = s.is(trait::valu) && (a.roles & role::data) != 0 && a.width == 2 &&
                                u > first && any(state.on_every, first, both_halves);
       if (any(state.on_some, u, a.halves)) {
-        if (!reporter_.enabled(Kind::partly_written)) continue;
+        if (!reporter_.accepts(Kind::partly_written)) continue;
         reporter_.add(Kind::partly_written, s.instruction,
                       fmt::format("{}{} is read, but not every path has written it", unit_name(p_, u), half),
                       path_without_write(p_, index, u));

@@ -226,6 +226,7 @@ class Hazards {
   }
 
   void complain(const Rule& row, const Recent& r, std::uint32_t index, std::string_view where) {
+    if (!reporter_.accepts(row.kind)) return;
     const Step& first = p_.steps[r.step];
     const unsigned need = needed_distance(row, first, *p_.target);
     std::string expected;

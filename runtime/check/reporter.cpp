@@ -61,13 +61,16 @@ std::string describe(const Program& program, const std::vector<std::uint32_t>& p
 
 }  // namespace
 
+bool Reporter::accepts(Kind kind) {
+  if (!enabled(kind)) return false;
+  if (report_.findings.size() < options_.max_findings) return true;
+  ++report_.dropped;
+  if (severity(kind) == Severity::error) ++report_.dropped_errors;
+  return false;
+}
+
 void Reporter::add(Kind kind, std::uint32_t instruction, std::string message, std::string path) {
-  if (!enabled(kind)) return;
-  if (report_.findings.size() >= options_.max_findings) {
-    ++report_.dropped;
-    if (severity(kind) == Severity::error) ++report_.dropped_errors;
-    return;
-  }
+  if (!accepts(kind)) return;
   Finding f;
   f.kind = kind;
   f.instruction = instruction;

@@ -18,6 +18,10 @@ class Reporter {
   [[nodiscard]] bool enabled(Kind kind) const { return options_.enabled(kind); }
   [[nodiscard]] const Options& options() const { return options_; }
 
+  /// Whether a finding of this kind would be listed; one that would only be counted is counted here. Asked
+  /// before the costly parts of a finding (paths) are made.
+  bool accepts(Kind kind);
+
   /// About an instruction, by its index.
   void add(Kind kind, std::uint32_t instruction, std::string message, std::string path = {});
   /// About the whole kernel.

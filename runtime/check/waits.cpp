@@ -225,7 +225,7 @@ class Waits {
   }
 
   void complain(const Step&, std::uint32_t index, const Access& a, unsigned u, Class c, Kind kind) {
-    if (!reporter_.enabled(kind)) return;
+    if (!reporter_.accepts(kind)) return;
     const std::uint32_t origin = lanes_[c].origin[u];
     std::string message = fmt::format(
         "{} is {} while the load at {} may not have written it; a wait for {} must come before on every path",
@@ -298,7 +298,7 @@ class Waits {
     std::uint8_t seen = scan(index + 1, p_.blocks[b].end, ended);
     if (!ended) seen |= behind(b);
     const auto report = [&](Kind kind, unsigned u, std::string_view what, std::string_view then) {
-      if (!reporter_.enabled(kind)) return;
+      if (!reporter_.accepts(kind)) return;
       const std::uint32_t origin = lane.origin[u];
       reporter_.add(
           kind, s.instruction,
@@ -320,6 +320,7 @@ class Waits {
   void judge_dealloc(const Step& s, std::uint32_t index) {
     const Lane& lane = lanes_[scratch_stores];
     if (lane.issued.empty() || !lane.pending(unit::scratch)) return;
+    if (!reporter_.accepts(Kind::dealloc_scratch)) return;
     const std::uint32_t origin = lane.origin[unit::scratch];
     reporter_.add(
         Kind::dealloc_scratch, s.instruction,

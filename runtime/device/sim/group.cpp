@@ -94,6 +94,7 @@ void start_wave(Wave& w, Worker& worker, Workgroup& g, unsigned id, std::uint64_
   w.free_lds_records.clear();
   w.dma_in_flight = 0;
   w.hazard = {};
+  if (code.target->hazards.gfx9_wait_states) w.gfx9.reset(code.register_rows);
   w.deallocated = false;
   const std::uint64_t all = w.all_lanes();
   w.undefined_low.assign(code.register_rows, all);

@@ -116,6 +116,8 @@ void check_hazards(Wave& w, const Inst& inst) {
   if (rules.trans_use) check_trans(w, inst);
   if (rules.vcmpx_permlane) check_permlane(w, inst);
   if (rules.nop_before_dealloc) check_dealloc(w, inst);
+  if (rules.valu_read_sgpr) check_sgpr_hazards(w, inst);
+  if (rules.gfx9_wait_states) w.gfx9.check(w, inst);
 }
 
 }  // namespace wavejit::sim

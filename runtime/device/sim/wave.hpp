@@ -11,6 +11,8 @@
 
 #include "runtime/device/sim/code.hpp"
 #include "runtime/device/sim/fault_log.hpp"
+#include "runtime/device/sim/hazards_gfx9.hpp"
+#include "runtime/device/sim/hazards_sgpr.hpp"
 #include "runtime/device/sim/lds.hpp"
 #include "runtime/device/sim/simulator.hpp"
 
@@ -86,6 +88,7 @@ struct HazardState {
   std::uint8_t trans_used = 0;
   bool cmpx_pending = false;  ///< v_cmpx with no VALU after it
   bool last_was_nop = false;
+  SgprHazards sgpr;
 };
 
 struct Worker;
@@ -132,6 +135,7 @@ class Wave {
   std::array<Staged, 4> scratch_staging{};  ///< a load's dwords before its destination is written
   unsigned dma_in_flight = 0;               ///< loads to LDS among the records in use
   HazardState hazard;
+  Gfx9Hazards gfx9;
   bool deallocated = false;
 
   WJ_SIM_INLINE std::uint32_t* row(unsigned reg) { return v + std::size_t{reg} * lanes; }

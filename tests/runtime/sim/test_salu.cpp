@@ -41,6 +41,7 @@ TEST_CASE("Scalar arithmetic", "[sim][salu]") {
       {"s_addc_u32 s14, s10, s12", 5, 6, 12, false},
       {"s_addc_u32 s14, s10, s12", 0xFFFFFFFF, 0, 0, true},
       {"s_sub_u32 s14, s10, s12", 1, 2, 0xFFFFFFFF, true},
+      {"s_sub_u32 s14, s10, s12", 2, 2, 0, false},
       {"s_sub_i32 s14, s10, s12", 0x80000000, 1, 0x7FFFFFFF, true},
       {"s_subb_u32 s14, s10, s12", 5, 4, 0, false},
       {"s_subb_u32 s14, s10, s12", 4, 4, 0xFFFFFFFF, true},

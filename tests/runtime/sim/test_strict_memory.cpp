@@ -59,6 +59,10 @@ TEST_CASE("The descriptor's bounds give zeros, silently", "[sim][strict][memory]
   CHECK(past->probe->faults().empty());
   CHECK(past->probe->vgpr(2, 0) == 0);
   CHECK(run_access({.voffset = 124, .records = 128})->probe->vgpr(2, 0) == 131);
+  // To the byte.
+  const char* byte = "buffer_load_u8 v2, v1, s[4:7], s8 offen";
+  CHECK(run_access({.code = byte, .voffset = 4, .records = 5})->probe->vgpr(2, 0) == 101);
+  CHECK(run_access({.code = byte, .voffset = 4, .records = 4})->probe->vgpr(2, 0) == 0);
   // The immediate counts.
   CHECK(run_access(
             {.code = "buffer_load_b32 v2, v1, s[4:7], s8 offen offset:4", .voffset = 124, .records = 128})
