@@ -25,6 +25,18 @@ enum class ErrorCode : std::uint8_t {
   invalid_argument = 11,    ///< a launch or command-line argument is wrong
   io = 12,                  ///< a file could not be read or written
   unsupported = 13,         ///< right in itself, but nothing serves it
+  no_device = 14,           ///< no device of that kind or ordinal; the driver's own reason is in the message
+  wrong_architecture = 15,  ///< a code object for another target than the device's
+  out_of_memory = 16,       ///< the device or its driver has none left
+  capture_active = 17,      ///< the call may not happen while a stream of the device is being captured
+  load_failed = 18,         ///< the driver refused a module
+  launch_failed = 19,       ///< the driver refused a launch, or an earlier one failed
+  not_prepared = 20,        ///< launch without a prepare that covers this problem and M
+  driver = 21,              ///< any other driver failure; its name and number are in the message
+  hiprtc = 22,              ///< hiprtc is missing, lacks the target, or refused the source (log in message)
+  timed_out = 23,           ///< something waited for did not come in time
+  shut_down = 24,           ///< the engine is being destroyed
+  internal = 25,            ///< a bug of ours that was caught at the border
 };
 
 /// `message` is a whole sentence that names what was wrong and what would be right.
