@@ -48,38 +48,6 @@ Json mix_json(const model::Mix& m) {
 
 }  // namespace
 
-std::string_view name(ErrorCode code) {
-  switch (code) {
-    case ErrorCode::invalid_problem:
-      return "invalid_problem";
-    case ErrorCode::invalid_config:
-      return "invalid_config";
-    case ErrorCode::unknown_target:
-      return "unknown_target";
-    case ErrorCode::out_of_registers:
-      return "out_of_registers";
-    case ErrorCode::out_of_lds:
-      return "out_of_lds";
-    case ErrorCode::invalid_ir:
-      return "invalid_ir";
-    case ErrorCode::assembler:
-      return "assembler";
-    case ErrorCode::invalid_code_object:
-      return "invalid_code_object";
-    case ErrorCode::unknown_instruction:
-      return "unknown_instruction";
-    case ErrorCode::simulation:
-      return "simulation";
-    case ErrorCode::invalid_argument:
-      return "invalid_argument";
-    case ErrorCode::io:
-      return "io";
-    case ErrorCode::unsupported:
-      return "unsupported";
-  }
-  return "unknown";
-}
-
 Json to_json(const Error& error) {
   return {{"code", name(error.code)},
           {"message", error.message},

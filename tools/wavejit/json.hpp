@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "generator/support/error.hpp"
+#include "generator/support/error_name.hpp"
 #include "templates/kernel.hpp"
 #include "tests/harness/card.hpp"
 #include "tests/harness/run.hpp"
@@ -24,7 +25,5 @@ Json to_json(const std::vector<templates::Argument>& arguments);
 Json to_json(const harness::Card& card);
 Json to_json(const oracle::Verdict& verdict);
 Json to_json(const sim::Fault& fault);
-
-std::string_view name(ErrorCode code);
 
 }  // namespace wavejit::tools
