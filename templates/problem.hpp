@@ -89,6 +89,16 @@ std::string canonical(const Config& config);
 /// A first choice of Config for a bucket of M by simple rules.
 Result<Config> select_config(const Problem& problem, const target::Target& target, std::int64_t m);
 
+/// What serves `first` <= M <= `last`.
+struct Selection {
+  std::int64_t first = 1, last = 1;
+  Config config;  ///< normalised
+};
+/// select_config for every M of a range, neighbours with one Config joined; few different Configs, each
+/// possibly in several pieces.
+Result<std::vector<Selection>> select_configs(const Problem& problem, const target::Target& target,
+                                              std::int64_t first, std::int64_t last);
+
 /// Fills in the fields left to choice and checks the Config against the problem and the target
 /// (tile multiples, bk | group, LDS in budget, waves divide the tile…).
 Result<Config> normalise(const Config& config, const Problem& problem, const target::Target& target);

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: MIT
+// What a caller hands to a launch: tensors in device memory, described fully enough to be checked before
+// anything is enqueued. Plain values; nothing here allocates.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "generator/support/error.hpp"
+#include "runtime/device/device.hpp"
+#include "templates/kernel.hpp"
+
+namespace wavejit {
+
+/// A tensor in device memory. Leading dimensions are flattened into rows when their strides allow it:
+/// activations [2, 3, K] are six rows.
+struct Tensor {
+  device::Address address = 0;
+  std::uint64_t bytes = 0;  ///< that belong to the caller from `address` on
+  templates::DataType type = templates::DataType::bf16;
+  unsigned rank = 0;  ///< 0 = no tensor
+  std::array<std::int64_t, 4> shape{};
+  /// In elements of `type`; all zero = dense, row-major.
+  std::array<std::int64_t, 4> strides{};
+
+  [[nodiscard]] bool present() const { return rank != 0 || address != 0; }
+};
+
+/// `activations` gives M: the product of all its dimensions but the last. A symmetric problem ignores
+/// zero_points, as checkpoints carry redundant ones; any other tensor that the problem has no use for is an
+/// error, since somebody expects it to be used.
+struct Arguments {
+  Tensor activations, weights, scales, zero_points, bias, output;
+  device::Address workspace = 0;
+  std::uint64_t workspace_bytes = 0;
+};
+
+namespace engine {
+
+enum class Role : std::uint8_t {
+  activations,
+  weights,
+  scales,
+  zero_points,
+  bias,
+  output,
+  workspace,
+  m,
+  count_
+};
+inline constexpr std::size_t roles = static_cast<std::size_t>(Role::count_);
+const char* name(Role role);
+
+/// One kernel argument, with what a launch must satisfy. Made from templates::Launch, the table that the
+/// kernel's metadata comes from.
+struct Slot {
+  Role role = Role::m;
+  std::uint32_t offset = 0, size = 8;  ///< in the kernarg segment
+  templates::DataType type = templates::DataType::bf16;
+  bool rows_are_m = false;
+  std::int64_t rows = 0, columns = 0;  ///< `rows` unused when rows_are_m
+  std::int64_t stride = 0;             ///< of a row, elements
+  std::uint32_t alignment = 1;
+};
+
+inline constexpr std::size_t max_kernarg_bytes = 256;
+
+/// The kernel arguments of one kernel.
+struct Layout {
+  std::array<Slot, roles> slots{};
+  std::size_t count = 0;
+  std::uint32_t kernarg_bytes = 0;
+  std::uint64_t workspace_bytes = 0;
+
+  [[nodiscard]] bool has(Role role) const;
+};
+
+/// Errors: internal, when the table names an argument that no launch can fill.
+Result<Layout> make_layout(const templates::Launch& launch, const templates::Problem& problem);
+
+/// The rows that the activations describe. Errors: invalid_argument.
+Result<std::int64_t> rows_of(const Arguments& arguments);
+
+/// Checks every argument against the layout and packs them. Errors: invalid_argument, naming tensor,
+/// value and what is allowed. `kernarg` is written only on success.
+Result<void> bind(const Layout& layout, const Arguments& arguments, std::int64_t m,
+                  std::array<std::byte, max_kernarg_bytes>& kernarg);
+
+/// The checks that make sense when there are no rows and hence no bytes: type and columns.
+Result<void> check_empty(const Layout& layout, const Arguments& arguments);
+
+}  // namespace engine
+}  // namespace wavejit

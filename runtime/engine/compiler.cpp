@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: MIT
+#include "runtime/engine/compiler.hpp"
+
+#include <fmt/format.h>
+
+#include <chrono>
+
+#include "runtime/check/checker.hpp"
+#include "runtime/engine/dump.hpp"
+
+namespace wavejit::engine {
+
+struct Compiler::Job {
+  const templates::Problem& problem;
+  const templates::Config& config;
+  const target::Target& target;
+  cache::Key key;
+  templates::Launch launch;  ///< for one row: what a record must agree with
+};
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+std::uint64_t nanoseconds_since(Clock::time_point start) {
+  return static_cast<std::uint64_t>(
+      std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - start).count());
+}
+
+std::unique_ptr<cache::DiskCache> open_disk(const EngineOptions& options, const LogFunction& log) {
+  if (options.cache_folder && options.cache_folder->empty()) return nullptr;
+  cache::DiskOptions disk;
+  if (options.cache_folder) disk.folder = *options.cache_folder;
+  if (options.cache_bytes != 0) disk.max_bytes = options.cache_bytes;
+  disk.lock_timeout = options.cache_lock_timeout;
+  disk.log = log;
+  return std::make_unique<cache::DiskCache>(std::move(disk));
+}
+
+/// The gate that a kernel passes before it may be loaded.
+Result<void> judge(const templates::GeneratedKernel& kernel) {
+  const auto object = lower::decode(kernel.code_object);
+  if (!object) return std::unexpected(object.error());
+  for (const check::Report& report : check::check(*object))
+    if (!report.ok())
+      return fail(
+          ErrorCode::invalid_code_object,
+          fmt::format("the static checker refuses the generated kernel {}, which is a bug of wavejit; "
+                      "please report it:\n{}",
+                      kernel.name, check::to_string(report)));
+  return {};
+}
+
+}  // namespace
+
+Compiler::Compiler(const EngineOptions& options, LogFunction log, std::shared_ptr<LiveCounters> counters)
+    : log_(std::move(log)),
+      counters_(std::move(counters)),
+      check_(options.check),
+      dump_folder_(options.dump_folder) {}
+
+Result<std::unique_ptr<Compiler>> Compiler::create(const EngineOptions& options, LogFunction log,
+                                                   std::shared_ptr<LiveCounters> counters) {
+  std::unique_ptr<Compiler> c(new Compiler(options, std::move(log), std::move(counters)));
+  for (const std::string& path : options.bundles) {
+    auto bundle = cache::Bundle::open(path);
+    if (!bundle) return std::unexpected(bundle.error());
+    c->bundles_.push_back(std::move(*bundle));
+  }
+  if (!options.override_folder.empty()) {
+    auto overrides = cache::Overrides::open(options.override_folder);
+    if (!overrides) return std::unexpected(overrides.error());
+    c->overrides_ = std::move(*overrides);
+  }
+  c->disk_ = open_disk(options, c->log_);
+  return c;
+}
+
+Result<Compiler::Value> Compiler::get(const templates::Problem& problem, const templates::Config& config,
+                                      const target::Target& target, std::string_view target_id) {
+  const auto parts = cache::key_parts(problem, config, target, target_id);
+  if (!parts) return std::unexpected(parts.error());
+  cache::Key key = cache::make_key(*parts);
+  if (Value found = memory_.find(key)) {
+    LiveCounters::add(counters_->kernels[static_cast<std::size_t>(Tier::memory)]);
+    return found;
+  }
+  auto launch = templates::launch(problem, config, target, 1);
+  if (!launch) return std::unexpected(launch.error());
+  const Job job{problem, config, target, std::move(key), std::move(*launch)};
+  auto outcome = flights_.run(job.key, [&]() -> Result<Value> {
+    if (Value found = memory_.find(job.key)) {
+      LiveCounters::add(counters_->kernels[static_cast<std::size_t>(Tier::memory)]);
+      return found;
+    }
+    auto made = find_or_make(job);
+    if (!made) return made;
+    LiveCounters::add(counters_->kernels[static_cast<std::size_t>((*made)->from)]);
+    return memory_.insert(job.key, std::move(*made));
+  });
+  if (!outcome.led && outcome.result)
+    LiveCounters::add(counters_->kernels[static_cast<std::size_t>(Tier::memory)]);
+  return std::move(outcome.result);
+}
+
+Result<Compiler::Value> Compiler::find_or_make(const Job& job) {
+  if (Value found = from_override(job, {})) return found;
+  Value found = from_bundle(job);
+  if (!found) {
+    auto made = from_disk_or_compile(job);
+    if (!made) return made;
+    found = std::move(*made);
+  }
+  // Only now is the kernel's name known, by which an override may be named, too.
+  if (Value replaced = from_override(job, found->record.kernel)) return replaced;
+  return found;
+}
+
+Compiler::Value Compiler::from_override(const Job& job, std::string_view kernel) {
+  if (!overrides_) return nullptr;
+  auto text = overrides_->find(job.key.digest, kernel);
+  if (!text) {
+    LiveCounters::add(counters_->refused_overrides);
+    note(LogLevel::warning, "override refused: " + text.error().message);
+    return nullptr;
+  }
+  if (!*text) return nullptr;
+  auto loaded = cache::load_override(**text, job.target, job.launch, kernel);
+  if (!loaded) {
+    LiveCounters::add(counters_->refused_overrides);
+    note(LogLevel::warning, "override refused, the generated kernel is used: " + loaded.error().message);
+    return nullptr;
+  }
+  for (const std::string& warning : loaded->warnings) note(LogLevel::warning, warning);
+  note(LogLevel::info, fmt::format("{} replaces kernel {}", (*text)->path.string(), loaded->record.kernel));
+  return std::make_shared<const Code>(Code{job.key, std::move(loaded->record), Tier::override_folder});
+}
+
+std::optional<cache::Record> Compiler::usable(const Job& job, const cache::Bytes& payload,
+                                              std::string& why) const {
+  auto record = cache::parse_record(payload);
+  if (!record) {
+    why = record.error().message;
+    return std::nullopt;
+  }
+  if (auto ok = cache::agrees(*record, job.launch, job.target); !ok) {
+    why = ok.error().message;
+    return std::nullopt;
+  }
+  return std::move(*record);
+}
+
+Compiler::Value Compiler::from_bundle(const Job& job) {
+  for (const cache::Bundle& bundle : bundles_) {
+    const cache::Lookup found = bundle.get(job.key);
+    if (!found) {
+      if (found.miss != cache::Miss::absent)
+        note(LogLevel::warning, fmt::format("bundle {}: {}", bundle.path().string(), found.detail));
+      continue;
+    }
+    std::string why;
+    if (auto record = usable(job, *found.payload, why))
+      return std::make_shared<const Code>(Code{job.key, std::move(*record), Tier::bundle});
+    note(LogLevel::warning, fmt::format("bundle {}: an entry is of no use: {}", bundle.path().string(), why));
+  }
+  return nullptr;
+}
+
+Result<Compiler::Value> Compiler::from_disk_or_compile(const Job& job) {
+  Tier tier = Tier::compiled;
+  cache::Bytes payload;
+  if (disk_) {
+    const auto accept = [&](const cache::Bytes& read) {
+      std::string why;
+      return usable(job, read, why).has_value();
+    };
+    auto made = disk_->get_or_make(
+        job.key, [&] { return compile(job); }, accept);
+    if (!made) return std::unexpected(made.error());
+    payload = std::move(made->payload);
+    if (made->from_disk) tier = Tier::disk;
+  } else {
+    auto made = compile(job);
+    if (!made) return std::unexpected(made.error());
+    payload = std::move(*made);
+  }
+  std::string why;
+  auto record = usable(job, payload, why);
+  if (!record) return fail(ErrorCode::internal, "a kernel just compiled does not fit its own launch: " + why);
+  return std::make_shared<const Code>(Code{job.key, std::move(*record), tier});
+}
+
+Result<cache::Bytes> Compiler::compile(const Job& job) {
+  const Clock::time_point start = Clock::now();
+  auto kernel = templates::generate(job.problem, job.config, job.target);
+  LiveCounters::add(counters_->compile_nanoseconds, nanoseconds_since(start));
+  if (!kernel) {
+    LiveCounters::add(counters_->compile_failures);
+    return std::unexpected(kernel.error());
+  }
+  LiveCounters::add(counters_->compiles);
+  if (check_) {
+    if (auto ok = judge(*kernel); !ok) {
+      LiveCounters::add(counters_->gate_refusals);
+      return std::unexpected(ok.error());
+    }
+  }
+  note(LogLevel::debug,
+       fmt::format("compiled {} in {:.1f} ms", kernel->name,
+                   kernel->times.generate_ms + kernel->times.assemble_ms + kernel->times.link_ms));
+  if (!dump_folder_.empty())
+    if (auto ok = dump_kernel(dump_folder_, to_hex(job.key.digest), job.key.text, *kernel); !ok)
+      note(LogLevel::warning, ok.error().message);
+  return cache::serialise(cache::make_record(*kernel));
+}
+
+Result<std::string> Compiler::explain(const templates::Problem& problem, const templates::Config& config,
+                                      const target::Target& target, std::string_view target_id) {
+  const auto parts = cache::key_parts(problem, config, target, target_id);
+  if (!parts) return std::unexpected(parts.error());
+  const cache::Key key = cache::make_key(*parts);
+  const std::string head = to_hex(key.digest) + ": ";
+  if (memory_.find(key)) return head + "in memory";
+  std::string text;
+  for (const cache::Bundle& bundle : bundles_) {
+    const cache::Explanation e = bundle.explain(key);
+    if (e.miss == cache::Miss::none) return head + "in bundle " + bundle.path().string();
+    text += fmt::format("bundle {}: {}; ", bundle.path().string(), e.summary);
+  }
+  if (!disk_) return head + text + "no disk cache";
+  const cache::Explanation e = disk_->explain(key);
+  return head + text + (e.miss == cache::Miss::none ? "in the disk cache" : "disk: " + e.summary);
+}
+
+void Compiler::add_to(Counters& counters) const {
+  if (!disk_) return;
+  const cache::DiskStats stats = disk_->stats();
+  counters.disk_misses = stats.misses;
+  counters.disk_bytes_read = stats.bytes_read;
+  counters.disk_bytes_written = stats.bytes_written;
+  counters.disk_evicted = stats.evicted;
+  counters.disk_quarantined = stats.quarantined;
+}
+
+}  // namespace wavejit::engine

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: MIT
+// Internal: from a problem and a Config to code, through the tiers: memory, override folder, bundles, disk,
+// compiler. Knows targets, no devices.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "runtime/cache/bundle.hpp"
+#include "runtime/cache/disk_cache.hpp"
+#include "runtime/cache/memory_cache.hpp"
+#include "runtime/cache/overrides.hpp"
+#include "runtime/cache/single_flight.hpp"
+#include "runtime/engine/plan.hpp"
+
+namespace wavejit::engine {
+
+class Compiler {
+ public:
+  using Value = std::shared_ptr<const Code>;
+
+  /// Errors: io or invalid_argument for bundles and override folders that cannot be used.
+  static Result<std::unique_ptr<Compiler>> create(const EngineOptions& options, LogFunction log,
+                                                  std::shared_ptr<LiveCounters> counters);
+
+  /// `problem` and `config` are normalised; `target_id` is the device's.
+  Result<Value> get(const templates::Problem& problem, const templates::Config& config,
+                    const target::Target& target, std::string_view target_id);
+  Result<std::string> explain(const templates::Problem& problem, const templates::Config& config,
+                              const target::Target& target, std::string_view target_id);
+  void clear_memory() { memory_.clear(); }
+  /// Adds what the disk cache knows.
+  void add_to(Counters& counters) const;
+
+ private:
+  struct Job;
+  Compiler(const EngineOptions& options, LogFunction log, std::shared_ptr<LiveCounters> counters);
+  Result<Value> find_or_make(const Job& job);
+  Value from_override(const Job& job, std::string_view kernel);
+  Value from_bundle(const Job& job);
+  Result<Value> from_disk_or_compile(const Job& job);
+  Result<cache::Bytes> compile(const Job& job);
+  [[nodiscard]] std::optional<cache::Record> usable(const Job& job, const cache::Bytes& payload,
+                                                    std::string& why) const;
+  void note(LogLevel level, std::string_view text) const {
+    if (log_) log_(level, text);
+  }
+
+  LogFunction log_;
+  std::shared_ptr<LiveCounters> counters_;
+  bool check_;
+  std::string dump_folder_;
+  std::vector<cache::Bundle> bundles_;
+  std::optional<cache::Overrides> overrides_;
+  std::unique_ptr<cache::DiskCache> disk_;
+  cache::MemoryCache<Code> memory_;
+  cache::SingleFlight<Value> flights_;
+};
+
+}  // namespace wavejit::engine

@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: MIT
+#include "runtime/engine/engine.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <thread>
+
+#include "runtime/engine/compiler.hpp"
+#include "runtime/engine/environment.hpp"
+#include "runtime/engine/modules.hpp"
+#include "runtime/engine/plan.hpp"
+#include "runtime/engine/plan_cache.hpp"
+#include "runtime/engine/pool.hpp"
+
+namespace wavejit {
+namespace engine {
+namespace {
+
+/// Beyond this many rows a range is prepared by its ends' choices alone: nobody has such a batch.
+constexpr std::int64_t most_rows = 1 << 20;
+
+LogFunction filtered(const EngineOptions& options) {
+  if (!options.log) return {};
+  return [log = options.log, least = options.log_level](LogLevel level, std::string_view text) {
+    if (level >= least) log(level, text);
+  };
+}
+
+Result<std::vector<std::shared_ptr<device::Device>>> open_devices(const EngineOptions& options) {
+  if (!options.opened.empty()) {
+    if (std::ranges::find(options.opened, nullptr) != options.opened.end())
+      return fail_field(ErrorCode::invalid_argument, "opened", "a null device", "an open device");
+    return options.opened;
+  }
+  std::vector<std::shared_ptr<device::Device>> devices;
+  const std::vector<std::string> names =
+      options.devices.empty() ? std::vector<std::string>{"auto"} : options.devices;
+  for (const std::string& name : names) {
+    auto opened = device::open(name, options.open);
+    if (!opened) return std::unexpected(opened.error());
+    devices.push_back(std::move(*opened));
+  }
+  return devices;
+}
+
+}  // namespace
+
+class Impl {
+ public:
+  static Result<std::unique_ptr<Impl>> create(EngineOptions options) {
+    if (options.environment) apply_environment(options);
+    auto devices = open_devices(options);
+    if (!devices) return std::unexpected(devices.error());
+    auto counters = std::make_shared<LiveCounters>();
+    auto compiler = Compiler::create(options, filtered(options), counters);
+    if (!compiler) return std::unexpected(compiler.error());
+    const unsigned threads =
+        options.threads != 0 ? options.threads : std::clamp(std::thread::hardware_concurrency(), 1U, 4U);
+    return std::unique_ptr<Impl>(
+        new Impl(std::move(*devices), std::move(*compiler), std::move(counters), threads));
+  }
+
+  Result<Plan> prepare(const templates::Problem& problem, MRange range, std::size_t device) {
+    LiveCounters::add(counters_->prepares);
+    const PlanKey key = plan_key(problem, range, device);
+    if (auto found = plans_.find(key)) {
+      LiveCounters::add(counters_->plan_hits);
+      return Plan(std::move(found));
+    }
+    auto outcome = flights_.run(flight_key(key), [&]() -> Result<PlanCache::Value> {
+      if (auto found = plans_.find(key)) return found;
+      auto made = make(problem, range, device);
+      if (!made) return std::unexpected(made.error());
+      return plans_.insert(key, std::move(*made));
+    });
+    if (outcome.result) return Plan(std::move(*outcome.result));
+    LiveCounters::add(counters_->prepare_failures);
+    return std::unexpected(std::move(outcome.result.error()));
+  }
+
+  std::shared_future<Result<Plan>> prepare_async(const templates::Problem& problem, MRange range,
+                                                 std::size_t device) {
+    auto promise = std::make_shared<std::promise<Result<Plan>>>();
+    auto future = promise->get_future().share();
+    pool_.submit([=, this](bool run) {
+      promise->set_value(
+          run ? prepare(problem, range, device)
+              : fail(ErrorCode::shut_down, "the engine was destroyed before this was prepared"));
+    });
+    return future;
+  }
+
+  Plan find(const templates::Problem& problem, MRange range, std::size_t device) const {
+    return Plan(plans_.find(plan_key(problem, range, device)));
+  }
+
+  std::size_t collect() {
+    plans_.take_unused();  // what it returns dies here, under no lock
+    compiler_->clear_memory();
+    std::size_t left = 0;
+    for (const auto& device : devices_) left += device->collect();
+    modules_.forget_expired();
+    return left;
+  }
+
+  Counters counters() const;
+  Result<std::vector<std::string>> explain(const templates::Problem& problem, MRange range,
+                                           std::size_t device);
+
+  [[nodiscard]] const std::vector<std::shared_ptr<device::Device>>& devices() const { return devices_; }
+
+ private:
+  Impl(std::vector<std::shared_ptr<device::Device>> devices, std::unique_ptr<Compiler> compiler,
+       std::shared_ptr<LiveCounters> counters, unsigned threads)
+      : devices_(std::move(devices)),
+        counters_(std::move(counters)),
+        compiler_(std::move(compiler)),
+        modules_(counters_),
+        pool_(threads) {}
+
+  /// What prepare and explain both begin with.
+  struct Asked {
+    templates::Problem problem;
+    const target::Target* target = nullptr;
+    std::shared_ptr<device::Device> device;
+    std::vector<templates::Selection> selections;
+  };
+  Result<Asked> ask(const templates::Problem& problem, MRange range, std::size_t device) const;
+  Result<PlanCache::Value> make(const templates::Problem& problem, MRange range, std::size_t device);
+  Result<Choice> choose(const Asked& asked, const templates::Selection& selection);
+
+  std::vector<std::shared_ptr<device::Device>> devices_;
+  std::shared_ptr<LiveCounters> counters_;
+  std::unique_ptr<Compiler> compiler_;
+  Modules modules_;
+  PlanCache plans_;
+  cache::SingleFlight<PlanCache::Value> flights_;
+  Pool pool_;  // last: its threads use all of the above
+};
+
+Result<Impl::Asked> Impl::ask(const templates::Problem& problem, MRange range, std::size_t device) const {
+  if (device >= devices_.size())
+    return fail_field(ErrorCode::invalid_argument, "device", std::to_string(device),
+                      fmt::format("below {}, the number of devices", devices_.size()));
+  if (range.first < 1 || range.last < range.first || range.last > most_rows)
+    return fail_field(ErrorCode::invalid_argument, "range", fmt::format("{} to {}", range.first, range.last),
+                      fmt::format("1 <= first <= last <= {}", most_rows));
+  Asked asked;
+  asked.device = devices_[device];
+  asked.target = target::find(asked.device->info().target);
+  if (asked.target == nullptr)
+    return fail_field(ErrorCode::unknown_target, "device", asked.device->info().target_id,
+                      "of a target that wavejit knows");
+  auto normalised = templates::normalise(problem, *asked.target);
+  if (!normalised) return std::unexpected(normalised.error());
+  asked.problem = *normalised;
+  auto selections = templates::select_configs(asked.problem, *asked.target, range.first, range.last);
+  if (!selections) return std::unexpected(selections.error());
+  asked.selections = std::move(*selections);
+  return asked;
+}
+
+Result<Choice> Impl::choose(const Asked& asked, const templates::Selection& selection) {
+  const device::Info& info = asked.device->info();
+  auto code = compiler_->get(asked.problem, selection.config, *asked.target, info.target_id);
+  if (!code) return std::unexpected(code.error());
+  auto module = modules_.get(*asked.device, (*code)->record);
+  if (!module) return std::unexpected(module.error());
+  // The most rows decide about workspace; fewer never need more.
+  auto launch = templates::launch(asked.problem, selection.config, *asked.target, selection.last);
+  if (!launch) return std::unexpected(launch.error());
+  auto layout = make_layout(*launch, asked.problem);
+  if (!layout) return std::unexpected(layout.error());
+  Choice choice;
+  choice.config = selection.config;
+  choice.code = std::move(*code);
+  choice.module = std::move(*module);
+  choice.layout = *layout;
+  choice.block = launch->block;
+  choice.tile_m = selection.config.bm;
+  choice.tiles_n = launch->grid[1];
+  return choice;
+}
+
+Result<PlanCache::Value> Impl::make(const templates::Problem& problem, MRange range, std::size_t device) {
+  auto asked = ask(problem, range, device);
+  if (!asked) return std::unexpected(asked.error());
+  auto plan = std::make_shared<PlanData>();
+  plan->problem = asked->problem;
+  plan->range = range;
+  plan->device = asked->device;
+  plan->counters = counters_;
+  // Ranges alternate between few Configs: each is compiled once, for the largest of its ranges.
+  for (const templates::Selection& s : asked->selections) {
+    const std::string text = templates::canonical(s.config);
+    std::size_t index = 0;
+    while (index < plan->choices.size() && templates::canonical(plan->choices[index].config) != text) ++index;
+    if (index == plan->choices.size()) {
+      templates::Selection widest = s;
+      for (const templates::Selection& other : asked->selections)
+        if (templates::canonical(other.config) == text) widest.last = std::max(widest.last, other.last);
+      auto choice = choose(*asked, widest);
+      if (!choice) return std::unexpected(choice.error());
+      plan->choices.push_back(std::move(*choice));
+    }
+    plan->intervals.push_back({s.last, static_cast<std::uint32_t>(index)});
+  }
+  return plan;
+}
+
+Counters Impl::counters() const {
+  Counters c;
+  const LiveCounters& live = *counters_;
+  c.prepares = live.prepares;
+  c.plan_hits = live.plan_hits;
+  c.prepare_failures = live.prepare_failures;
+  for (std::size_t i = 0; i < c.kernels.size(); ++i) c.kernels[i] = live.kernels[i];
+  c.compiles = live.compiles;
+  c.compile_failures = live.compile_failures;
+  c.compile_nanoseconds = live.compile_nanoseconds;
+  c.refused_overrides = live.refused_overrides;
+  c.gate_refusals = live.gate_refusals;
+  c.loads = live.loads;
+  c.load_failures = live.load_failures;
+  c.load_nanoseconds = live.load_nanoseconds;
+  c.code_bytes_loaded = live.code_bytes_loaded;
+  c.launches = live.launches;
+  c.empty_launches = live.empty_launches;
+  c.launch_failures = live.launch_failures;
+  compiler_->add_to(c);
+  return c;
+}
+
+Result<std::vector<std::string>> Impl::explain(const templates::Problem& problem, MRange range,
+                                               std::size_t device) {
+  auto asked = ask(problem, range, device);
+  if (!asked) return std::unexpected(asked.error());
+  std::vector<std::string> lines;
+  for (const templates::Selection& s : asked->selections) {
+    auto line = compiler_->explain(asked->problem, s.config, *asked->target, asked->device->info().target_id);
+    if (!line) return std::unexpected(line.error());
+    if (std::ranges::find(lines, *line) == lines.end()) lines.push_back(std::move(*line));
+  }
+  return lines;
+}
+
+}  // namespace engine
+
+Result<std::shared_ptr<Engine>> Engine::create(const EngineOptions& options) {
+  auto impl = engine::Impl::create(options);
+  if (!impl) return std::unexpected(impl.error());
+  return std::shared_ptr<Engine>(new Engine(std::move(*impl)));
+}
+
+Engine::Engine(std::unique_ptr<engine::Impl> impl) : impl_(std::move(impl)) {}
+Engine::~Engine() = default;
+
+std::size_t Engine::devices() const { return impl_->devices().size(); }
+
+std::shared_ptr<device::Device> Engine::device(std::size_t index) const {
+  return index < impl_->devices().size() ? impl_->devices()[index] : nullptr;
+}
+
+Result<Plan> Engine::prepare(const templates::Problem& problem, MRange range, std::size_t device) {
+  return impl_->prepare(problem, range, device);
+}
+
+std::shared_future<Result<Plan>> Engine::prepare_async(const templates::Problem& problem, MRange range,
+                                                       std::size_t device) {
+  return impl_->prepare_async(problem, range, device);
+}
+
+Plan Engine::find(const templates::Problem& problem, MRange range, std::size_t device) const {
+  return impl_->find(problem, range, device);
+}
+
+std::size_t Engine::collect() { return impl_->collect(); }
+
+Counters Engine::counters() const { return impl_->counters(); }
+
+Result<std::vector<std::string>> Engine::explain(const templates::Problem& problem, MRange range,
+                                                 std::size_t device) {
+  return impl_->explain(problem, range, device);
+}
+
+}  // namespace wavejit

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: MIT
+#include "runtime/engine/environment.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <charconv>
+#include <cstdio>
+#include <cstdlib>
+#include <optional>
+
+namespace wavejit::engine {
+namespace {
+
+constexpr std::array<Variable, 10> table{{
+    {"WAVEJIT_DEVICE", "device to open: auto, hip, hip:N, sim, sim:TARGET; several with commas"},
+    {"WAVEJIT_HIP_LIBRARY", "the HIP runtime to load in place of libamdhip64.so"},
+    {"WAVEJIT_CACHE_DIR",
+     "folder of the disk cache; `off` = none (default: $XDG_CACHE_HOME/wavejit, "
+     "else ~/.cache/wavejit)"},
+    {"WAVEJIT_CACHE_BYTES", "size limit of the disk cache in bytes"},
+    {"WAVEJIT_BUNDLES", "bundle files to open before any cache, separated by colons"},
+    {"WAVEJIT_OVERRIDE_DIR", "folder of edited .s files that replace generated kernels"},
+    {"WAVEJIT_DUMP_DIR", "folder to which compiled kernels are written (.s, .hsaco, .key)"},
+    {"WAVEJIT_THREADS", "threads that prepare kernels in the background"},
+    {"WAVEJIT_LOG", "log level: debug, info, warning, off; without a log function, to standard error"},
+    {"XDG_CACHE_HOME", "as the XDG base directory specification says"},
+}};
+
+std::optional<std::string> variable(const char* name) {
+  const char* value = std::getenv(name);
+  if (value == nullptr || *value == 0) return std::nullopt;
+  return std::string(value);
+}
+
+std::vector<std::string> split(const std::string& text, char separator) {
+  std::vector<std::string> parts;
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t end = std::min(text.find(separator, begin), text.size());
+    if (end > begin) parts.push_back(text.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return parts;
+}
+
+template <class T>
+void set_number(const char* name, T& option, const LogFunction& log) {
+  const auto value = variable(name);
+  if (!value || option != 0) return;
+  T number = 0;
+  const auto [end, error] = std::from_chars(value->data(), value->data() + value->size(), number);
+  if (error == std::errc{} && end == value->data() + value->size()) {
+    option = number;
+  } else if (log) {
+    log(LogLevel::warning, fmt::format("{} is {}, but must be a whole number; it is ignored", name, *value));
+  }
+}
+
+void set_log(EngineOptions& options) {
+  const auto value = variable("WAVEJIT_LOG");
+  if (!value) return;
+  if (*value == "debug") options.log_level = LogLevel::debug;
+  if (*value == "info") options.log_level = LogLevel::info;
+  if (*value == "warning") options.log_level = LogLevel::warning;
+  if (*value == "off") {
+    options.log = nullptr;
+    return;
+  }
+  // Somebody who sets the variable wants to see something even where the server passes no function. This is
+  // the one place where the library writes to a stream, and only when asked to.
+  if (!options.log)
+    options.log = [](LogLevel, std::string_view text) {
+      std::fprintf(stderr, "wavejit: %.*s\n", static_cast<int>(text.size()), text.data());
+    };
+}
+
+}  // namespace
+
+std::span<const Variable> variables() { return table; }
+
+void apply_environment(EngineOptions& options) {
+  set_log(options);
+  if (options.devices.empty() && options.opened.empty())
+    if (const auto value = variable("WAVEJIT_DEVICE")) options.devices = split(*value, ',');
+  if (options.open.hip_library.empty())
+    if (const auto value = variable("WAVEJIT_HIP_LIBRARY")) options.open.hip_library = *value;
+  if (!options.cache_folder)
+    if (const auto value = variable("WAVEJIT_CACHE_DIR"))
+      options.cache_folder = *value == "off" ? "" : *value;
+  if (options.bundles.empty())
+    if (const auto value = variable("WAVEJIT_BUNDLES")) options.bundles = split(*value, ':');
+  if (options.override_folder.empty())
+    options.override_folder = variable("WAVEJIT_OVERRIDE_DIR").value_or("");
+  if (options.dump_folder.empty()) options.dump_folder = variable("WAVEJIT_DUMP_DIR").value_or("");
+  set_number("WAVEJIT_CACHE_BYTES", options.cache_bytes, options.log);
+  set_number("WAVEJIT_THREADS", options.threads, options.log);
+}
+
+}  // namespace wavejit::engine
