@@ -70,5 +70,7 @@ Result<CodeObject> decode(std::span<const std::uint8_t> elf);
 
 /// "22.1.8": the LLVM that this build links.
 std::string llvm_version();
+/// The commit that LLVM was built from, where its build recorded it (Debian's does not: empty).
+std::string llvm_commit();
 
 }  // namespace wavejit::lower

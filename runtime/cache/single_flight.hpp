@@ -56,11 +56,11 @@ class SingleFlight {
     lock.unlock();
     Result<T> result = guarded(std::forward<Function>(function));
     lock.lock();
-    flight->result = result;
+    flight->result.emplace(std::move(result));
     flights_.erase(key.text);
     lock.unlock();
     flight->landed.notify_all();
-    return {std::move(result), true};
+    return {*flight->result, true};
   }
 
   /// Keys being worked on now.
