@@ -104,7 +104,8 @@ Result<Compiler::Value> Compiler::get(const templates::Problem& problem, const t
 }
 
 Result<Compiler::Value> Compiler::find_or_make(const Job& job) {
-  if (Value found = from_override(job, {})) return found;
+  const auto edited = from_override(job, {});
+  if (edited && *edited) return *edited;
   Value found = from_bundle(job);
   if (!found) {
     auto made = from_disk_or_compile(job);
@@ -112,19 +113,19 @@ Result<Compiler::Value> Compiler::find_or_make(const Job& job) {
     found = std::move(*made);
   }
   // Only now is the kernel's name known, by which an override may be named, too.
-  if (Value replaced = from_override(job, found->record.kernel)) return replaced;
-  return found;
+  const auto named = edited ? std::nullopt : from_override(job, found->record.kernel);
+  return named && *named ? *named : found;
 }
 
-Compiler::Value Compiler::from_override(const Job& job, std::string_view kernel) {
-  if (!overrides_) return nullptr;
+std::optional<Compiler::Value> Compiler::from_override(const Job& job, std::string_view kernel) {
+  if (!overrides_) return std::nullopt;
   auto text = overrides_->find(job.key.digest, kernel);
   if (!text) {
     LiveCounters::add(counters_->refused_overrides);
     note(LogLevel::warning, "override refused: " + text.error().message);
     return nullptr;
   }
-  if (!*text) return nullptr;
+  if (!*text) return std::nullopt;
   auto loaded = cache::load_override(**text, job.target, job.launch, kernel);
   if (!loaded) {
     LiveCounters::add(counters_->refused_overrides);

@@ -37,7 +37,8 @@ class Compiler {
   struct Job;
   Compiler(const EngineOptions& options, LogFunction log, std::shared_ptr<LiveCounters> counters);
   Result<Value> find_or_make(const Job& job);
-  Value from_override(const Job& job, std::string_view kernel);
+  /// nullopt: there is no such file; nullptr: there is one, and it was refused.
+  std::optional<Value> from_override(const Job& job, std::string_view kernel);
   Value from_bundle(const Job& job);
   Result<Value> from_disk_or_compile(const Job& job);
   Result<cache::Bytes> compile(const Job& job);

@@ -1,9 +1,17 @@
 // SPDX-License-Identifier: MIT
 #include "runtime/engine/plan_cache.hpp"
 
+#include <span>
+
+#include "runtime/cache/digest.hpp"
 #include "runtime/engine/plan.hpp"
 
 namespace wavejit::engine {
+
+std::size_t PlanKeyHash::operator()(const PlanKey& key) const noexcept {
+  const auto* bytes = reinterpret_cast<const std::uint8_t*>(key.words.data());
+  return cache::digest(std::span(bytes, sizeof key.words)).low;
+}
 
 PlanKey plan_key(const templates::Problem& p, MRange range, std::size_t device) {
   PlanKey key;

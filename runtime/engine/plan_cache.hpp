@@ -3,8 +3,6 @@
 // Readers share a shard's lock for the length of a look-up; a compilation holds none.
 #pragma once
 
-#include <xxhash.h>
-
 #include <array>
 #include <memory>
 #include <mutex>
@@ -24,9 +22,7 @@ struct PlanKey {
 };
 
 struct PlanKeyHash {
-  std::size_t operator()(const PlanKey& key) const noexcept {
-    return XXH3_64bits(key.words.data(), sizeof key.words);
-  }
+  std::size_t operator()(const PlanKey& key) const noexcept;
 };
 
 PlanKey plan_key(const templates::Problem& problem, MRange range, std::size_t device);
