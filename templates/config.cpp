@@ -75,9 +75,25 @@ Result<void> check_extents(const w4a16::Tile& tile, const Problem& p) {
     return bad("weight_stride", std::to_string(p.weight_stride), "such that a tile's rows stay under 2 GiB");
   if (tile.rows_b * p.scale_stride * 2 > limit)
     return bad("scale_stride", std::to_string(p.scale_stride), "such that a tile's rows stay under 2 GiB");
+  if (tile.rows_b / 8 * p.zero_point_stride * 4 > limit)
+    return bad("zero_point_stride", std::to_string(p.zero_point_stride),
+               "such that a tile's rows stay under 2 GiB");
   if (tile.rows_a * p.output_stride * 2 > limit)
     return bad("output_stride", std::to_string(p.output_stride), "such that a tile's rows stay under 2 GiB");
   return {};
+}
+
+/// Without exact descriptors one descriptor covers a whole tensor of weights, scales or zero points.
+Result<void> check_whole_tensors(const Problem& p) {
+  constexpr std::int64_t limit = 0x7FFFFFF0;
+  const auto check = [](std::string_view tensor, std::int64_t bytes) -> Result<void> {
+    if (bytes <= limit) return {};
+    return bad("techniques", "without descriptors",
+               fmt::format("with descriptors: the {} exceed 2 GiB", tensor));
+  };
+  if (auto ok = check("weights", p.n * p.weight_stride * 4); !ok) return ok;
+  if (auto ok = check("scales", p.n * p.scale_stride * 2); !ok) return ok;
+  return check("zero points", zero_point_rows(p) * p.zero_point_stride * 4);
 }
 
 }  // namespace
@@ -112,8 +128,8 @@ Result<Config> normalise(const Config& config, const Problem& problem, const tar
         ErrorCode::out_of_lds, "lds", fmt::format("{} bytes", tile.lds_bytes),
         fmt::format("at most {} bytes per workgroup on {}", target.lds_per_workgroup, target.name));
   if (auto ok = check_extents(tile, problem); !ok) return std::unexpected(ok.error());
-  if (!c.techniques.exact_descriptors && problem.n * problem.weight_stride * 4 > 0x7FFFFFF0)
-    return bad("techniques", "without descriptors", "with descriptors: the weights exceed 2 GiB");
+  if (!c.techniques.exact_descriptors)
+    if (auto ok = check_whole_tensors(problem); !ok) return std::unexpected(ok.error());
   return c;
 }
 

@@ -20,6 +20,18 @@ void describe(Argument& a, DataType type, std::int64_t rows, std::int64_t column
   a.alignment = alignment;
 }
 
+/// `count` elements in a row.
+void describe(Argument& a, DataType type, std::int64_t count, std::uint32_t alignment) {
+  a.dtype = type;
+  a.shape = {count};
+  a.strides = {bytes(type)};
+  a.bytes = count * bytes(type);
+  a.alignment = alignment;
+}
+
+/// What one lane loads of the bias at a time: 16 bytes, which need 4-byte alignment, or single elements.
+std::uint32_t bias_alignment(const Problem& p) { return p.n % 8 == 0 ? 4 : 2; }
+
 std::uint32_t output_alignment(const Problem& p) { return p.n % 8 == 0 && p.output_stride % 8 == 0 ? 16 : 2; }
 
 }  // namespace
@@ -45,8 +57,9 @@ Result<Launch> launch(const Problem& problem, const Config& config, const target
                       "at most 65535; a larger bn would do");
   l.grid = {static_cast<std::uint32_t>(tiles_m), static_cast<std::uint32_t>(tiles_n), 1};
   l.block = {static_cast<std::uint32_t>(threads), 1, 1};
-  l.kernarg_size = 40;
-  for (const ir::KernelArg& arg : w4a16::arguments()) {
+  const std::vector<ir::KernelArg> arguments = w4a16::arguments(*p);
+  l.kernarg_size = w4a16::kernarg_size(arguments);
+  for (const ir::KernelArg& arg : arguments) {
     Argument a;
     a.name = arg.name;
     a.kind = arg.kind;
@@ -56,6 +69,9 @@ Result<Launch> launch(const Problem& problem, const Config& config, const target
     if (a.name == "activations") describe(a, p->activation, m, p->k, p->activation_stride, 16);
     if (a.name == "weights") describe(a, DataType::i32, p->n, p->k / 8, p->weight_stride, 4);
     if (a.name == "scales") describe(a, p->activation, p->n, p->k / p->group, p->scale_stride, 2);
+    if (a.name == "zero_points")
+      describe(a, DataType::i32, zero_point_rows(*p), p->k / p->group, p->zero_point_stride, 4);
+    if (a.name == "bias") describe(a, p->activation, p->n, bias_alignment(*p));
     if (a.name == "output") describe(a, p->activation, m, p->n, p->output_stride, output_alignment(*p));
     if (a.name == "m") a.value = m;
     l.arguments.push_back(std::move(a));

@@ -24,17 +24,18 @@ std::string_view name(Operation op);
 
 enum class ZeroPoints : std::uint8_t {
   symmetric,  ///< constant 8, no tensor
-  packed,     ///< int32 [N/8, K/G], row n in nibble n%8 of word n/8
+  packed,     ///< int32 [ceil(N/8), K/G], row n in nibble n%8 of word row n/8
 };
 
 enum class WeightLayout : std::uint8_t {
   exllama,  ///< int32 [N, K/8]; nibbles low to high hold K offsets 0,2,4,6,1,3,5,7 (domain.md §1.4)
 };
 
-/// How a dequantised weight is rounded to the activation type.
+/// How a dequantised weight is rounded to the activation type. f16 weights are always rounded to nearest
+/// even: there the cheapest instruction does so.
 enum class WeightRounding : std::uint8_t {
   fastest,  ///< what the cheapest instruction does; on RDNA bf16 that truncates (gain about -0.11 %)
-  nearest,  ///< round to nearest even, at more VALU per weight
+  nearest,  ///< round to nearest even, at more VALU per bf16 weight
 };
 
 /// Shapes in elements. Strides in elements of the tensor's type (weights: int32 words); 0 = dense.
@@ -43,13 +44,15 @@ struct Problem {
   DataType activation = DataType::bf16;
   std::int64_t n = 0;        ///< >= 1
   std::int64_t k = 0;        ///< a multiple of `group`
-  std::int64_t group = 128;  ///< weights that share a scale along K; -1 = all of K
+  std::int64_t group = 128;  ///< weights that share a scale along K: a multiple of 32, or -1 = all of K
   ZeroPoints zero_points = ZeroPoints::symmetric;
   WeightLayout layout = WeightLayout::exllama;
   WeightRounding rounding = WeightRounding::fastest;
+  bool bias = false;  ///< a tensor [N] of the activation's type, added in f32 before the one rounding
   std::int64_t activation_stride = 0;  ///< >= K, a multiple of 8
   std::int64_t weight_stride = 0;      ///< >= K/8
   std::int64_t scale_stride = 0;       ///< >= K/group
+  std::int64_t zero_point_stride = 0;  ///< int32 words, >= K/group; 0 for symmetric problems
   std::int64_t output_stride = 0;      ///< >= N
 };
 
@@ -84,6 +87,10 @@ Result<Problem> normalise(const Problem& problem, const target::Target& target);
 
 /// "w4a16 bf16 sym n19456 k2560 g32 …": canonical, equal for equal normalised problems.
 std::string canonical(const Problem& problem);
+
+/// Word rows of packed zero points: ceil(N / 8).
+constexpr std::int64_t zero_point_rows(const Problem& problem) { return (problem.n + 7) / 8; }
+
 std::string canonical(const Config& config);
 
 /// A first choice of Config for a bucket of M by simple rules.

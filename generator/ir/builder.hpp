@@ -15,6 +15,7 @@ class Builder {
   explicit Builder(Kernel& kernel) : kernel_(kernel) {}
 
   [[nodiscard]] Kernel& kernel() { return kernel_; }
+  [[nodiscard]] const Kernel& kernel() const { return kernel_; }
 
   isa::Operand vgpr(std::string name, unsigned width = 1, int bank = -1);
   /// Aligned as the target asks of SGPR tuples: pairs even, four and more to a multiple of 4.

@@ -4,7 +4,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <bit>
+#include <cassert>
 
 #include "templates/w4a16/emitter.hpp"
 
@@ -19,14 +21,32 @@ unsigned log2u(unsigned value) { return static_cast<unsigned>(std::countr_zero(v
 
 }  // namespace
 
-std::vector<ir::KernelArg> arguments() {
+std::vector<ir::KernelArg> arguments(const Problem& problem) {
   using ir::Access;
   using ir::ArgKind;
-  return {{"activations", ArgKind::buffer, 0, 8, Access::read},
-          {"weights", ArgKind::buffer, 8, 8, Access::read},
-          {"scales", ArgKind::buffer, 16, 8, Access::read},
-          {"output", ArgKind::buffer, 24, 8, Access::write},
-          {"m", ArgKind::scalar, 32, 4, Access::read}};
+  std::vector<ir::KernelArg> args;
+  std::uint32_t offset = 0;
+  const auto add = [&](const char* name, ArgKind kind, std::uint32_t size, Access access) {
+    args.push_back({name, kind, offset, size, access});
+    offset += size;
+  };
+  const auto buffer = [&](const char* name, Access access = Access::read) {
+    add(name, ArgKind::buffer, 8, access);
+  };
+  buffer("activations");
+  buffer("weights");
+  buffer("scales");
+  if (problem.zero_points == ZeroPoints::packed) buffer("zero_points");
+  if (problem.bias) buffer("bias");
+  buffer("output", Access::write);
+  add("m", ArgKind::scalar, 4, Access::read);
+  return args;
+}
+
+std::uint32_t kernarg_size(const std::vector<ir::KernelArg>& arguments) {
+  std::uint32_t end = 0;
+  for (const ir::KernelArg& arg : arguments) end = std::max(end, arg.offset + arg.size);
+  return (end + 7) / 8 * 8;
 }
 
 Emitter::Emitter(ir::Kernel& kernel, const Problem& problem, const Config& config)
@@ -34,7 +54,8 @@ Emitter::Emitter(ir::Kernel& kernel, const Problem& problem, const Config& confi
       p_(problem),
       c_(config),
       tile_(config, problem, kernel.target->wave_size),
-      dequant_(make_dequantiser(problem, config.techniques)) {}
+      dequant_(make_dequantiser(problem, config.techniques)),
+      output_rounder_(problem.activation, true) {}
 
 /// Registers that hardware fills: kernarg pointer, workgroup ids x and y, work-item id.
 void Emitter::entry_state() {
@@ -49,13 +70,42 @@ void Emitter::entry_state() {
   k.entry.workitem_id = b_.fixed(isa::RegClass::vgpr, "workitem", 0);
 }
 
+/// Position of an argument in kernarg order, which is also its name in memory tags.
+int Emitter::argument(std::string_view name) const {
+  const std::vector<ir::KernelArg>& args = b_.kernel().args;
+  const auto found = std::ranges::find(args, name, &ir::KernelArg::name);
+  assert(found != args.end());
+  return static_cast<int>(found - args.begin());
+}
+
+/// All pointers in as few scalar loads as they take, four at most in one; SGPR pairs in argument order.
+std::vector<Operand> Emitter::load_pointers() {
+  const std::vector<ir::KernelArg>& args = b_.kernel().args;
+  const auto count =
+      static_cast<unsigned>(std::ranges::count(args, ir::ArgKind::buffer, &ir::KernelArg::kind));
+  std::vector<Operand> pointers;
+  while (pointers.size() < count) {
+    const auto first = static_cast<unsigned>(pointers.size());
+    const unsigned some = std::bit_floor(std::min(count - first, 4U));
+    const Operand tuple = b_.sgpr("pointers", 2 * some);
+    std::string names;
+    for (unsigned i = 0; i < some; ++i) {
+      names += (i == 0 ? "" : ", ") + args[first + i].name;
+      pointers.push_back(tuple.slice(2 * i, 2));
+    }
+    const isa::Opcode op = some == 4 ? s_load_b256 : some == 2 ? s_load_b128 : s_load_b64;
+    b_.note(names).emit(op, {tuple}, {b_.kernel().entry.kernarg, imm(args[first].offset)});
+  }
+  return pointers;
+}
+
 void Emitter::load_arguments() {
   const ir::EntryState& entry = b_.kernel().entry;
   b_.block("entry", "arguments; workgroups outside the output leave");
-  const Operand pointers = b_.sgpr("pointers", 8);
+  const std::vector<Operand> pointers = load_pointers();
   m_ = b_.sgpr("m");
-  b_.note("activations, weights, scales, output").emit(s_load_b256, {pointers}, {entry.kernarg, imm(0)});
-  b_.note("m").emit(s_load_b32, {m_}, {entry.kernarg, imm(32)});
+  const auto m_argument = static_cast<std::size_t>(argument("m"));
+  b_.note("m").emit(s_load_b32, {m_}, {entry.kernarg, imm(b_.kernel().args[m_argument].offset)});
   m0_ = b_.sgpr("m0");
   n0_ = b_.sgpr("n0");
   b_.note("first row of the tile").emit(s_mul_i32, {m0_}, {entry.workgroup_id[0], imm(c_.bm)});
@@ -69,22 +119,33 @@ void Emitter::load_arguments() {
   b_.emit(s_cbranch_scc1, {}, {isa::label(0)});
 
   const Operand n = imm(p_.n);
-  activations_ = {"activations", pointers.slice(0, 2), m_, p_.activation_stride * 2, p_.k * 2};
-  weights_ = {"weights", pointers.slice(2, 2), n, p_.weight_stride * 4, p_.k / 2};
-  scales_ = {"scales", pointers.slice(4, 2), n, p_.scale_stride * 2, p_.k / p_.group * 2};
-  output_ = {"output", pointers.slice(6, 2), m_, p_.output_stride * 2, p_.n * 2};
+  const std::int64_t groups = p_.k / p_.group;
+  const auto tensor = [&](const char* name, const Operand& rows, std::int64_t stride, std::int64_t bytes) {
+    return RowTensor{name, pointers[static_cast<std::size_t>(argument(name))], rows, stride, bytes};
+  };
+  activations_ = tensor("activations", m_, p_.activation_stride * 2, p_.k * 2);
+  weights_ = tensor("weights", n, p_.weight_stride * 4, p_.k / 2);
+  scales_ = tensor("scales", n, p_.scale_stride * 2, groups * 2);
+  if (packed_zeros())
+    zero_points_ = tensor("zero_points", imm(zero_point_rows(p_)), p_.zero_point_stride * 4, groups * 4);
+  if (p_.bias) bias_ = tensor("bias", n, 2, 2);
+  output_ = tensor("output", m_, p_.output_stride * 2, p_.n * 2);
 }
 
 void Emitter::make_descriptors() {
-  if (c_.techniques.exact_descriptors) {
-    activation_desc_ = exact_descriptor(b_, activations_, m0_, {});
-    weight_desc_ = exact_descriptor(b_, weights_, n0_, {});
-    scale_desc_ = exact_descriptor(b_, scales_, n0_, {});
-    return;
+  const bool exact = c_.techniques.exact_descriptors;
+  if (packed_zeros()) {
+    zero_row0_ = b_.sgpr("zero_row0");
+    b_.note("word row of the tile's first zero points").emit(s_lshr_b32, {zero_row0_}, {n0_, imm(3)});
   }
-  activation_desc_ = whole_descriptor(b_, activations_);
-  weight_desc_ = whole_descriptor(b_, weights_);
-  scale_desc_ = whole_descriptor(b_, scales_);
+  const auto descriptor = [&](const RowTensor& tensor, const Operand& row) {
+    return exact ? exact_descriptor(b_, tensor, row, {}) : whole_descriptor(b_, tensor);
+  };
+  activation_desc_ = descriptor(activations_, m0_);
+  weight_desc_ = descriptor(weights_, n0_);
+  scale_desc_ = descriptor(scales_, n0_);
+  if (packed_zeros()) zero_desc_ = descriptor(zero_points_, zero_row0_);
+  if (exact) return;
   rows_left_ = b_.sgpr("rows_left");
   cols_left_ = b_.sgpr("cols_left");
   guard_ = b_.sgpr("out_of_bounds");
@@ -148,7 +209,25 @@ void Emitter::global_addresses() {
     w_loads_.push_back({offset, column, b_.vgpr(fmt::format("w{}", p))});
     const Operand scale_offset = row_offset(fmt::format("s_offset{}", p), column, scales_.stride, n0_);
     s_loads_.push_back({scale_offset, column, b_.vgpr(fmt::format("s{}", p))});
+    if (packed_zeros()) zero_point_address(p, column);
   }
+}
+
+/// Where the zero point of `column` (pass p) lies: word row column / 8, bit 4 * (column % 8).
+void Emitter::zero_point_address(unsigned p, const Operand& column) {
+  const Operand word_row = b_.vgpr("z_row");
+  b_.emit(v_lshrrev_b32, {word_row}, {imm(3), column});
+  const Operand offset = row_offset(fmt::format("z_offset{}", p), word_row, zero_points_.stride, zero_row0_);
+  z_loads_.push_back({offset, column, b_.vgpr(fmt::format("z{}", p))});
+  // Passes are whole multiples of 16 columns apart as a rule: then all have one nibble.
+  if (p > 0 && tile_.rows_per_pass % 16 == 0) {
+    zero_bits_.push_back(zero_bits_.front());
+    return;
+  }
+  const Operand low = b_.vgpr("z_low"), bit = b_.vgpr("z_bit");
+  b_.emit(v_and_b32, {low}, {imm(7), column});
+  b_.note("bit of the column's zero point in its word").emit(v_lshlrev_b32, {bit}, {imm(2), low});
+  zero_bits_.push_back(bit);
 }
 
 void Emitter::lds_addresses() {
@@ -199,21 +278,47 @@ Operand Emitter::load_address(const Load& load, const Operand& left, const Opera
 }
 
 void Emitter::load(isa::Opcode op, const Load& load, const Operand& address, const Operand& descriptor,
-                   int object) {
+                   std::string_view tensor) {
   ir::Instruction& inst = b_.emit(op, {load.data}, {address, descriptor, imm(0)});
   inst.mi.mods.offen = true;
-  inst.mem = {ir::MemoryTag::Space::global, static_cast<std::int16_t>(object), false};
+  inst.mem = {ir::MemoryTag::Space::global, static_cast<std::int16_t>(argument(tensor)), false};
 }
 
-/// Uniform byte offset of the scale of this step's group.
-Operand Emitter::scale_k_offset(const Operand& k_activations) {
-  if (p_.group == p_.k) return {};
-  if (p_.group == c_.bk) return induction("k_scales", 2);
+/// Number of this step's group, where a group is several steps and several groups are K.
+Operand Emitter::group_index(const Operand& k_activations) {
   const Operand group = b_.sgpr("group");
-  const unsigned shift = log2u(static_cast<unsigned>(p_.group) * 2);
-  b_.emit(s_lshr_b32, {group}, {k_activations, imm(shift)});
-  b_.emit(s_lshl_b32, {group}, {group, imm(1)});
+  const auto steps = static_cast<std::uint64_t>(p_.group / c_.bk);
+  if (std::has_single_bit(steps)) {
+    b_.emit(s_lshr_b32, {group}, {k_activations, imm(log2u(static_cast<unsigned>(p_.group)) + 1)});
+    return group;
+  }
+  // step / steps as a product: m = ceil(2^(31+l) / steps), l = ceil(log2(steps)), is below 2^32 and
+  // (step * m) >> (31 + l) is exact for every step below 2^31 (Granlund and Montgomery 1994, theorem 4.2).
+  const auto l = static_cast<unsigned>(std::bit_width(steps - 1));
+  const std::uint64_t m = ((std::uint64_t{1} << (31 + l)) + steps - 1) / steps;
+  b_.emit(s_lshr_b32, {group}, {k_activations, imm(log2u(c_.bk) + 1)});
+  b_.emit(s_mul_hi_u32, {group}, {group, imm(static_cast<std::int64_t>(m))});
+  if (l > 1) b_.emit(s_lshr_b32, {group}, {group, imm(l - 1)});
   return group;
+}
+
+/// Uniform byte offsets of this step's group in a row of scales and in one of zero points.
+Emitter::GroupOffsets Emitter::group_offsets(const Operand& k_activations) {
+  if (p_.group == p_.k) return {};
+  GroupOffsets offsets;
+  if (p_.group == c_.bk) {
+    offsets.scales = induction("k_scales", 2);
+    if (packed_zeros()) offsets.zeros = induction("k_zeros", 4);
+    return offsets;
+  }
+  const Operand group = group_index(k_activations);
+  offsets.scales = b_.sgpr("group_scales");
+  b_.emit(s_lshl_b32, {offsets.scales}, {group, imm(1)});
+  if (packed_zeros()) {
+    offsets.zeros = b_.sgpr("group_zeros");
+    b_.emit(s_lshl_b32, {offsets.zeros}, {group, imm(2)});
+  }
+  return offsets;
 }
 
 /// SGPR that starts at 0 and grows by `step` bytes each iteration of stage 0.
@@ -229,13 +334,15 @@ void Emitter::global_loads() {
   b_.set_stage(0);
   const Operand k_activations = induction("k_activations", static_cast<std::int64_t>(c_.bk) * 2);
   const Operand k_weights = induction("k_weights", c_.bk / 2);
-  const Operand k_scales = scale_k_offset(k_activations);
+  const GroupOffsets group = group_offsets(k_activations);
   for (const Load& s : s_loads_)
-    load(buffer_load_u16, s, load_address(s, cols_left_, k_scales), scale_desc_, 2);
+    load(buffer_load_u16, s, load_address(s, cols_left_, group.scales), scale_desc_, "scales");
+  for (const Load& z : z_loads_)
+    load(buffer_load_b32, z, load_address(z, cols_left_, group.zeros), zero_desc_, "zero_points");
   for (const Load& w : w_loads_)
-    load(buffer_load_b32, w, load_address(w, cols_left_, k_weights), weight_desc_, 1);
+    load(buffer_load_b32, w, load_address(w, cols_left_, k_weights), weight_desc_, "weights");
   for (const Load& a : a_loads_)
-    load(buffer_load_b128, a, load_address(a, rows_left_, k_activations), activation_desc_, 0);
+    load(buffer_load_b128, a, load_address(a, rows_left_, k_activations), activation_desc_, "activations");
 }
 
 void Emitter::lds_access(ir::Instruction& inst, unsigned offset) {
@@ -247,7 +354,12 @@ void Emitter::fill_lds() {
   b_.set_stage(1);
   for (unsigned p = 0; p < tile_.passes_b; ++p) {
     const Operand quad = b_.vgpr(fmt::format("dequantised{}", p), 4);
-    dequant_->weights(b_, w_loads_[p].data, dequant_->prepare_scale(b_, s_loads_[p].data), quad);
+    ColumnSource source{.scale = s_loads_[p].data, .zeros = {}, .zero_bit = {}};
+    if (packed_zeros()) {
+      source.zeros = z_loads_[p].data;
+      source.zero_bit = zero_bits_[p];
+    }
+    dequant_->weights(b_, w_loads_[p].data, dequant_->terms(b_, source), quad);
     lds_access(b_.emit(ds_store_b128, {}, {lds_write_, quad}), (tile_.rows_a + p * tile_.rows_per_pass) * 16);
   }
   for (unsigned p = 0; p < tile_.passes_a; ++p)
@@ -256,6 +368,8 @@ void Emitter::fill_lds() {
 }
 
 void Emitter::multiply() {
+  const isa::Opcode wmma =
+      p_.activation == DataType::f16 ? v_wmma_f32_16x16x16_f16 : v_wmma_f32_16x16x16_bf16;
   const unsigned stage = tile_.buffers > 1 ? 2 : 1;
   b_.set_stage(stage);
   const auto fragment = [&](const std::string& name, const Operand& address, unsigned row, unsigned step) {
@@ -274,7 +388,7 @@ void Emitter::multiply() {
     for (unsigned j = 0; j < tile_.tiles_n; ++j)
       for (unsigned i = 0; i < tile_.tiles_m; ++i) {
         const Operand& acc = acc_[j * tile_.tiles_m + i];
-        b_.emit(v_wmma_f32_16x16x16_bf16, {acc}, {weights[j], rows[i], acc});
+        b_.emit(wmma, {acc}, {weights[j], rows[i], acc});
       }
   }
   if (tile_.buffers == 1) b_.emit(s_barrier, {}, {});
@@ -318,10 +432,11 @@ void Emitter::run() {
 ir::Kernel build(const Problem& problem, const Config& config, const target::Target& target) {
   ir::Kernel k;
   k.target = &target;
-  k.name = fmt::format("w4a16_{}_n{}_k{}_g{}_t{}x{}x{}", name(problem.activation), problem.n, problem.k,
-                       problem.group, config.bm, config.bn, config.bk);
-  k.args = arguments();
-  k.kernarg_size = 40;
+  k.name = fmt::format("w4a16_{}{}{}_n{}_k{}_g{}_t{}x{}x{}", name(problem.activation),
+                       problem.zero_points == ZeroPoints::packed ? "_zp" : "", problem.bias ? "_bias" : "",
+                       problem.n, problem.k, problem.group, config.bm, config.bn, config.bk);
+  k.args = arguments(problem);
+  k.kernarg_size = kernarg_size(k.args);
   k.workgroup_size = config.waves * target.wave_size;
   k.wgp_mode = config.wgp_mode;
   k.vgpr_budget = config.waves_per_simd == 0 ? target.addressable_vgprs

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The W4A16 prefill family: output[M,N] = activations[M,K] * dequantised(weights[N,K])^T with WMMA.
+// The W4A16 prefill family: output[M,N] = activations[M,K] * dequantised(weights[N,K])^T (+ bias[N]) with
+// WMMA, for bf16 and f16, with zero points or without.
 //
 // A workgroup computes a bm x bn tile. Each work-item loads a share of the activations (16 bytes a
 // chunk) and of the weights (one word of eight int4), dequantises its weights once per workgroup and
@@ -15,7 +16,11 @@ namespace wavejit::templates::w4a16 {
 /// Kernel IR before any pass. Problem and Config are normalised.
 ir::Kernel build(const Problem& problem, const Config& config, const target::Target& target);
 
-/// Kernel arguments in kernarg order.
-std::vector<ir::KernelArg> arguments();
+/// Kernel arguments in kernarg order: activations, weights, scales, zero_points and bias where the problem
+/// has them, output, m. Offsets are natural alignment's.
+std::vector<ir::KernelArg> arguments(const Problem& problem);
+
+/// Bytes of the kernarg segment that holds `arguments`, a multiple of 8.
+std::uint32_t kernarg_size(const std::vector<ir::KernelArg>& arguments);
 
 }  // namespace wavejit::templates::w4a16

@@ -4,12 +4,14 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "generator/ir/builder.hpp"
 #include "templates/dequant.hpp"
 #include "templates/descriptors.hpp"
+#include "templates/round.hpp"
 #include "templates/w4a16/tile.hpp"
 
 namespace wavejit::templates::w4a16 {
@@ -25,11 +27,18 @@ class Emitter {
   struct Load {
     isa::Operand offset, row, data;
   };
+  /// Uniform byte offsets of a step's group; none where all of K is one group.
+  struct GroupOffsets {
+    isa::Operand scales, zeros;
+  };
 
   void entry_state();
   void load_arguments();
+  [[nodiscard]] int argument(std::string_view name) const;
+  std::vector<isa::Operand> load_pointers();
   void make_descriptors();
   void global_addresses();
+  void zero_point_address(unsigned p, const isa::Operand& column);
   void lds_addresses();
   void clear_accumulators();
   void global_loads();
@@ -42,8 +51,9 @@ class Emitter {
   isa::Operand column_of(unsigned first);
   isa::Operand load_address(const Load& load, const isa::Operand& left, const isa::Operand& k_offset);
   void load(isa::Opcode op, const Load& load, const isa::Operand& address, const isa::Operand& descriptor,
-            int object);
-  isa::Operand scale_k_offset(const isa::Operand& k_activations);
+            std::string_view tensor);
+  isa::Operand group_index(const isa::Operand& k_activations);
+  GroupOffsets group_offsets(const isa::Operand& k_activations);
   isa::Operand induction(const std::string& name, std::int64_t step);
   void lds_access(ir::Instruction& inst, unsigned offset);
 
@@ -51,27 +61,34 @@ class Emitter {
   struct OutputPlace {
     isa::Operand descriptor, row, column, offset;
     isa::Operand rows_left, cols_left;  ///< none where no guard is needed
-    isa::Operand round_up, nan, pack;
+    isa::Operand bias_offset;           ///< of the lane's first column
     isa::Operand full_exec;
   };
   OutputPlace output_place();
-  std::vector<isa::Operand> round_column(const OutputPlace& place, unsigned j);
+  std::vector<isa::Operand> load_bias(const OutputPlace& place, unsigned j);
+  std::vector<isa::Operand> bias_values(const std::vector<isa::Operand>& loaded);
+  void add_bias(const OutputPlace& place);
+  std::vector<isa::Operand> round_column(unsigned j);
   void guard_lanes(const OutputPlace& place, int columns, int rows);
   void restore_lanes(const OutputPlace& place);
   void store_column(const OutputPlace& place, unsigned j, const std::vector<isa::Operand>& packed);
   [[nodiscard]] bool wide_stores() const { return p_.n % 8 == 0 && p_.output_stride % 8 == 0; }
+  [[nodiscard]] bool packed_zeros() const { return p_.zero_points == ZeroPoints::packed; }
 
   ir::Builder b_;
   const Problem& p_;
   const Config& c_;
   Tile tile_;
   std::unique_ptr<Dequantiser> dequant_;
+  PairRounder output_rounder_;
 
   isa::Operand m_, m0_, n0_, rows_left_, cols_left_, guard_;
-  RowTensor activations_, weights_, scales_, output_;
-  isa::Operand activation_desc_, weight_desc_, scale_desc_;
+  isa::Operand zero_row0_;
+  RowTensor activations_, weights_, scales_, zero_points_, bias_, output_;
+  isa::Operand activation_desc_, weight_desc_, scale_desc_, zero_desc_, bias_desc_;
   isa::Operand tid_, chunk_, load_row_, lds_write_, lds_read_a_, lds_read_b_;
-  std::vector<Load> a_loads_, w_loads_, s_loads_;
+  std::vector<Load> a_loads_, w_loads_, s_loads_, z_loads_;
+  std::vector<isa::Operand> zero_bits_;  ///< per pass, like the loads
   std::vector<isa::Operand> acc_;
   std::vector<ir::Induction> inductions_;
   std::vector<std::pair<std::size_t, std::size_t>> exits_;  ///< (block, instruction) of branches to the end

@@ -45,39 +45,84 @@ Emitter::OutputPlace Emitter::output_place() {
     b_.emit(v_add_nc_u32, {row}, {m0_, o.row});
     b_.emit(v_add_nc_u32, {column}, {n0_, o.column});
   }
+  if (p_.bias) {
+    o.bias_offset = b_.vgpr("bias_offset");
+    b_.emit(v_lshlrev_b32, {o.bias_offset}, {imm(1), column});
+  }
   b_.emit(v_mul_lo_u32, {o.offset}, {row, imm(output_.stride)});
   b_.emit(v_lshl_add_u32, {o.offset}, {column, imm(1), o.offset});
 
-  const auto constant = [&](const char* name, std::int64_t bits) {
-    const Operand s = b_.sgpr(name);
-    b_.emit(s_mov_b32, {s}, {imm(bits)});
-    return s;
-  };
-  o.round_up = constant("round_up_out", 0x7FFF);
-  o.nan = constant("quiet_nan", 0x7FC00000);
-  o.pack = constant("pack_out", pack_high_halves);
+  output_rounder_.setup(b_);
   const unsigned wave_size = b_.kernel().target->wave_size;
   o.full_exec = b_.sgpr("full_exec", wave_size / 32);
   b_.emit(wave_size == 64 ? s_mov_b64 : s_mov_b32, {o.full_exec}, {isa::exec(wave_size)});
   return o;
 }
 
-/// The packed bf16 quads of column block j, one per row block.
-std::vector<Operand> Emitter::round_column(const OutputPlace& place, unsigned j) {
-  const unsigned wave_size = b_.kernel().target->wave_size;
+/// Loads the bias of the lane's eight columns of block j: in one piece where N is a multiple of 8, else
+/// element by element. Columns at or beyond N are out of the descriptor's bounds and read as 0.
+std::vector<Operand> Emitter::load_bias(const OutputPlace& place, unsigned j) {
+  const bool wide = p_.n % 8 == 0;
+  std::vector<Operand> loaded;
+  for (unsigned e = 0; e < (wide ? 1U : 8U); ++e) {
+    loaded.push_back(b_.vgpr("bias", wide ? 4 : 1));
+    ir::Instruction& inst = b_.emit(wide ? buffer_load_b128 : buffer_load_u16, {loaded.back()},
+                                    {place.bias_offset, bias_desc_, imm(0)});
+    inst.mi.mods.offen = true;
+    inst.mi.mods.offset = static_cast<std::int32_t>(j * 32 + 2 * e);
+    inst.mem = {ir::MemoryTag::Space::global, static_cast<std::int16_t>(argument("bias")), false};
+  }
+  return loaded;
+}
+
+/// What load_bias() loaded, as eight f32.
+std::vector<Operand> Emitter::bias_values(const std::vector<Operand>& loaded) {
+  const bool bf16 = p_.activation == DataType::bf16, wide = loaded.size() == 1;
+  std::vector<Operand> values;
+  for (unsigned e = 0; e < 8; ++e) {
+    Operand half = wide ? loaded[0].slice(e / 2) : loaded[e];
+    const bool upper = wide && e % 2 == 1;
+    values.push_back(b_.vgpr("bias_f32"));
+    if (bf16 && upper) {
+      b_.emit(v_and_b32, {values.back()}, {imm(0xFFFF0000LL), half});
+    } else if (bf16) {
+      b_.emit(v_lshlrev_b32, {values.back()}, {imm(16), half});
+    } else {
+      if (upper) {
+        const Operand moved = b_.vgpr("bias_upper");
+        b_.emit(v_lshrrev_b32, {moved}, {imm(16), half});
+        half = moved;
+      }
+      b_.emit(v_cvt_f32_f16, {values.back()}, {half});
+    }
+  }
+  return values;
+}
+
+/// Adds the bias to every accumulator, before their one rounding. All loads go out first.
+void Emitter::add_bias(const OutputPlace& place) {
+  bias_desc_ =
+      c_.techniques.exact_descriptors ? exact_descriptor(b_, bias_, n0_, {}) : whole_descriptor(b_, bias_);
+  std::vector<std::vector<Operand>> loaded;
+  for (unsigned j = 0; j < tile_.tiles_n; ++j) loaded.push_back(load_bias(place, j));
+  for (unsigned j = 0; j < tile_.tiles_n; ++j) {
+    const std::vector<Operand> values = bias_values(loaded[j]);
+    for (unsigned i = 0; i < tile_.tiles_m; ++i)
+      for (unsigned v = 0; v < 8; ++v) {
+        const Operand sum = acc_[j * tile_.tiles_m + i].slice(v);
+        b_.emit(v_add_f32, {sum}, {values[v], sum});
+      }
+  }
+}
+
+/// The packed 16-bit quads of column block j, one per row block.
+std::vector<Operand> Emitter::round_column(unsigned j) {
   std::vector<Operand> packed;
   for (unsigned i = 0; i < tile_.tiles_m; ++i) {
     const Operand acc = acc_[j * tile_.tiles_m + i];
     packed.push_back(b_.vgpr("packed", 4));
-    Operand kept[2];
-    for (unsigned v = 0; v < 8; ++v) {
-      const Operand rounded = round_to_bf16(b_, acc.slice(v), place.round_up);
-      const Operand is_nan = b_.sgpr("is_nan", wave_size / 32);
-      b_.emit(v_cmp_u_f32, {is_nan}, {acc.slice(v), acc.slice(v)});
-      kept[v % 2] = b_.vgpr("out");
-      b_.emit(v_cndmask_b32, {kept[v % 2]}, {rounded, place.nan, is_nan});
-      if (v % 2 == 1) b_.emit(v_perm_b32, {packed.back().slice(v / 2)}, {kept[1], kept[0], place.pack});
-    }
+    for (unsigned v = 0; v < 8; v += 2)
+      output_rounder_.round(b_, acc.slice(v), acc.slice(v + 1), packed.back().slice(v / 2));
   }
   return packed;
 }
@@ -123,7 +168,7 @@ void Emitter::store_column(const OutputPlace& place, unsigned j, const std::vect
     ir::Instruction& inst = b_.emit(op, {}, {data, addresses[i], place.descriptor, imm(0)});
     inst.mi.mods.offen = true;
     inst.mi.mods.offset = static_cast<std::int32_t>(j * 32 + bytes);
-    inst.mem = {ir::MemoryTag::Space::global, 3, false};
+    inst.mem = {ir::MemoryTag::Space::global, static_cast<std::int16_t>(argument("output")), false};
   };
   for (unsigned i = 0; i < tile_.tiles_m; ++i) {
     const int column = static_cast<int>(16 * j), row = static_cast<int>(16 * i);
@@ -143,9 +188,10 @@ void Emitter::store_column(const OutputPlace& place, unsigned j, const std::vect
 }
 
 void Emitter::epilogue() {
-  b_.block("epilogue", "round, pack, store");
+  b_.block("epilogue", p_.bias ? "add the bias, round, pack, store" : "round, pack, store");
   const OutputPlace place = output_place();
-  for (unsigned j = 0; j < tile_.tiles_n; ++j) store_column(place, j, round_column(place, j));
+  if (p_.bias) add_bias(place);
+  for (unsigned j = 0; j < tile_.tiles_n; ++j) store_column(place, j, round_column(j));
 }
 
 }  // namespace wavejit::templates::w4a16

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "tests/harness/tensors.hpp"
 
+#include <array>
 #include <cassert>
 #include <cstring>
 #include <functional>
@@ -50,7 +51,8 @@ oracle::Shape oracle_shape(const templates::Problem& problem) {
       .n = problem.n,
       .k = problem.k,
       .group = problem.group,
-      .has_zero_points = problem.zero_points == templates::ZeroPoints::packed};
+      .has_zero_points = problem.zero_points == templates::ZeroPoints::packed,
+      .has_bias = problem.bias};
 }
 
 Result<void> Tensors::fill(const templates::Argument& argument, std::uint64_t address,
@@ -72,6 +74,9 @@ Result<void> Tensors::fill(const templates::Argument& argument, std::uint64_t ad
     return write_rows(memory_, address, stride, blocks,
                       [&](std::int64_t b) { return oracle::zero_point_row(shape, values, b); });
   }
+  if (argument.name == "bias")
+    return write_rows(memory_, address, stride, covered(tiles, false),
+                      [&](std::int64_t n) { return std::array{oracle::bias_element(shape, values, n)}; });
   if (argument.name == "output") {
     output_address_ = address;
     output_bytes_ = static_cast<std::uint64_t>(argument.bytes);

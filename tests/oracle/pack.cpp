@@ -25,6 +25,10 @@ std::vector<std::uint16_t> scale_row(const Shape& shape, const Values& values, s
   return float_row(values.scales, n, shape.groups(), shape.format);
 }
 
+std::uint16_t bias_element(const Shape& shape, const Values& values, std::int64_t n) {
+  return encode(values.bias(n), shape.format);
+}
+
 std::vector<std::uint32_t> weight_row_exllama(const Shape& shape, const Values& values, std::int64_t n) {
   constexpr std::array<unsigned, 8> k_offset_of_nibble{0, 2, 4, 6, 1, 3, 5, 7};
   std::vector<std::uint8_t> nibbles(static_cast<std::size_t>(shape.k));

@@ -19,6 +19,9 @@ std::vector<std::uint32_t> weight_row_exllama(const Shape& shape, const Values& 
 /// K/group 16-bit floats of scale row `n`.
 std::vector<std::uint16_t> scale_row(const Shape& shape, const Values& values, std::int64_t n);
 
+/// Column n's bias.
+std::uint16_t bias_element(const Shape& shape, const Values& values, std::int64_t n);
+
 /// K/group words of zero points for rows 8*block .. 8*block+7; row n sits in nibble n % 8. Rows at
 /// or beyond N leave their nibbles 0.
 std::vector<std::uint32_t> zero_point_row(const Shape& shape, const Values& values, std::int64_t block);

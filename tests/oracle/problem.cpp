@@ -7,7 +7,13 @@
 namespace wavejit::oracle {
 namespace {
 
-enum Tensor : std::uint32_t { activation_tensor = 1, nibble_tensor, scale_tensor, zero_point_tensor };
+enum Tensor : std::uint32_t {
+  activation_tensor = 1,
+  nibble_tensor,
+  scale_tensor,
+  zero_point_tensor,
+  bias_tensor
+};
 
 std::mt19937_64 generator(std::uint64_t seed, Tensor tensor, std::int64_t row) {
   std::seed_seq sequence{static_cast<std::uint32_t>(seed), static_cast<std::uint32_t>(seed >> 32),
@@ -48,6 +54,10 @@ Values random_values(std::uint64_t seed) {
   values.zero_points = [seed](std::int64_t row, std::span<std::uint8_t> out) {
     random_nibbles(generator(seed, zero_point_tensor, row), out);
   };
+  values.bias = [seed](std::int64_t n) {
+    std::mt19937_64 bits = generator(seed, bias_tensor, n);
+    return std::normal_distribution<double>()(bits);
+  };
   return values;
 }
 
@@ -55,7 +65,8 @@ Values constant_values(double x, int q, double s) {
   return {.activations = each([x](std::int64_t, std::int64_t) { return x; }),
           .nibbles = each_nibble([q](std::int64_t, std::int64_t) { return q + 8; }),
           .scales = each([s](std::int64_t, std::int64_t) { return s; }),
-          .zero_points = each_nibble([](std::int64_t, std::int64_t) { return 8; })};
+          .zero_points = each_nibble([](std::int64_t, std::int64_t) { return 8; }),
+          .bias = [](std::int64_t) { return 0.0; }};
 }
 
 FloatRow each(std::function<double(std::int64_t row, std::int64_t column)> f) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // The oracle's own description of a quantised product and of the values in its tensors:
-//   out[m, n] = sum over k of x[m, k] * (q[n, k] - z[n, k / group]) * s[n, k / group]
-// with x [M, K] and s [N, K/group] in a 16-bit float format, q [N, K] unsigned nibbles and
-// z [N, K/group] nibbles, constant 8 when the problem is symmetric.
+//   out[m, n] = bias[n] + sum over k of x[m, k] * (q[n, k] - z[n, k / group]) * s[n, k / group]
+// with x [M, K], s [N, K/group] and bias [N] in a 16-bit float format, q [N, K] unsigned nibbles and
+// z [N, K/group] nibbles, constant 8 when the problem is symmetric; without a bias that term is 0.
 //
 // Values come row by row from functions of the row's index alone, so a tensor of many GiB needs
 // only the rows that somebody looks at, and every look sees the same numbers.
@@ -21,6 +21,7 @@ struct Shape {
   std::int64_t n = 0, k = 0;
   std::int64_t group = 0;  ///< divides k
   bool has_zero_points = false;
+  bool has_bias = false;
 
   [[nodiscard]] std::int64_t groups() const { return k / group; }
 };
@@ -34,13 +35,15 @@ struct Values {
   NibbleRow nibbles;      ///< 0..15
   FloatRow scales;        ///< rounded to the format before anybody uses them
   NibbleRow zero_points;  ///< 0..15; not called for a symmetric problem
+  /// Of column n, rounded to the format before anybody uses it; not called for a problem without.
+  std::function<double(std::int64_t n)> bias;
 };
 
 /// Activations ~ N(0, 1), nibbles uniform, scales in [0.75, 1.25) * 2^-7 with either sign, zero
-/// points uniform. Each row is drawn from std::mt19937_64 seeded with (seed, tensor, row).
+/// points uniform, biases ~ N(0, 1). Each row is drawn from std::mt19937_64 seeded with (seed, tensor, row).
 Values random_values(std::uint64_t seed);
 
-/// The same number everywhere; `q` is the signed value of a weight, so its nibble is q + 8.
+/// The same number everywhere and no bias; `q` is the signed value of a weight, so its nibble is q + 8.
 Values constant_values(double x, int q, double s);
 
 /// Rows from a function of one element each, for hand-made cases.

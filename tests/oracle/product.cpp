@@ -44,6 +44,9 @@ Matrix product(const Shape& shape, const Values& values, const Block& block) {
     const std::int64_t end = std::min(begin + panel, block.column_end);
     const Matrix w = dequantised(shape, values, begin, end);
     out.middleCols(begin - block.column_begin, end - begin).noalias() = x * w.transpose();
+    if (!shape.has_bias) continue;
+    for (std::int64_t n = begin; n < end; ++n)
+      out.col(n - block.column_begin).array() += decode(bias_element(shape, values, n), shape.format);
   }
   return out;
 }

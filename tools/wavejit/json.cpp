@@ -64,10 +64,12 @@ Json to_json(const templates::Problem& p) {
           {"group", p.group},
           {"zero_points", p.zero_points == templates::ZeroPoints::packed ? "packed" : "symmetric"},
           {"weight_layout", "exllama"},
+          {"bias", p.bias},
           {"rounding", p.rounding == templates::WeightRounding::nearest ? "nearest" : "fastest"},
           {"activation_stride", p.activation_stride},
           {"weight_stride", p.weight_stride},
           {"scale_stride", p.scale_stride},
+          {"zero_point_stride", p.zero_point_stride},
           {"output_stride", p.output_stride},
           {"canonical", templates::canonical(p)}};
 }

@@ -31,12 +31,14 @@ void add_problem(CLI::App& app, ProblemOptions& o) {
       ->group(group);
   app.add_option("--n", o.n, "Columns of the output")->group(group);
   app.add_option("--k", o.k, "Length of the reduction")->group(group);
-  app.add_option("--group", o.group, "Weights that share a scale along K, default 128; -1 = all of K")
+  app.add_option("--group", o.group,
+                 "Weights that share a scale along K, a multiple of 32, default 128; -1 = all of K")
       ->group(group);
   app.add_option("--m", o.m, fmt::format("Rows of the activations, default {}", published_m))->group(group);
   app.add_flag("--zero-points", o.zero_points,
-               "Packed zero points (int32 [N/8, K/group]) instead of the constant 8")
+               "Packed zero points (int32 [ceil(N/8), K/group]) instead of the constant 8")
       ->group(group);
+  app.add_flag("--bias", o.bias, "A bias [N] of the activation's type")->group(group);
   app.add_option("--rounding", o.rounding, "Of a dequantised weight: fastest, nearest")
       ->capture_default_str()
       ->group(group);
@@ -45,6 +47,9 @@ void add_problem(CLI::App& app, ProblemOptions& o) {
   app.add_option("--weight-stride", o.weight_stride, "int32 words between weight rows, 0 = dense")
       ->group(group);
   app.add_option("--scale-stride", o.scale_stride, "Elements between scale rows, 0 = dense")->group(group);
+  app.add_option("--zero-point-stride", o.zero_point_stride,
+                 "int32 words between rows of packed zero points, 0 = dense")
+      ->group(group);
   app.add_option("--output-stride", o.output_stride, "Elements between output rows, 0 = dense")->group(group);
 }
 
@@ -97,9 +102,11 @@ Result<templates::Problem> problem_of(const ProblemOptions& o) {
   p.rounding =
       o.rounding == "nearest" ? templates::WeightRounding::nearest : templates::WeightRounding::fastest;
   if (o.zero_points) p.zero_points = templates::ZeroPoints::packed;
+  p.bias = o.bias;
   p.activation_stride = o.activation_stride;
   p.weight_stride = o.weight_stride;
   p.scale_stride = o.scale_stride;
+  p.zero_point_stride = o.zero_point_stride;
   p.output_stride = o.output_stride;
   return p;
 }

@@ -20,9 +20,10 @@ namespace wavejit::tools {
 struct ProblemOptions {
   std::string shape;
   std::string op = "w4a16", target = "gfx1151", activation = "bf16", rounding = "fastest";
-  bool zero_points = false;
+  bool zero_points = false, bias = false;
   std::optional<std::int64_t> n, k, group, m;
-  std::int64_t activation_stride = 0, weight_stride = 0, scale_stride = 0, output_stride = 0;
+  std::int64_t activation_stride = 0, weight_stride = 0, scale_stride = 0, zero_point_stride = 0,
+               output_stride = 0;
   std::vector<unsigned> tile;  ///< BM, BN, BK
   std::optional<unsigned> waves, waves_m, waves_n, depth, unroll, lds_buffers, waves_per_simd;
   bool cu_mode = false;
