@@ -30,7 +30,7 @@
 namespace wavejit::cache {
 
 struct DiskOptions {
-  std::filesystem::path folder;  ///< empty: default_folder()
+  std::filesystem::path folder = {};  ///< empty: default_folder()
   std::uint64_t max_bytes = 512ULL << 20;
   std::chrono::milliseconds lock_timeout{30'000};
   std::chrono::seconds temporary_age{3600};
@@ -38,7 +38,7 @@ struct DiskOptions {
   /// After a write that failed (full, read-only), writing is tried again no sooner than this.
   std::chrono::seconds write_retry{60};
   bool create = true;  ///< make the folder (0700) and missing parents
-  LogFunction log;
+  LogFunction log = {};
 };
 
 /// $XDG_CACHE_HOME/wavejit, else $HOME/.cache/wavejit; both must be absolute (XDG base directory

@@ -230,11 +230,11 @@ Explanation DiskCache::explain(const Key& key) {
     if (file.temporary) continue;
     const auto opened = posix::open_at(impl_->root.get(), (file.folder + "/" + file.name).c_str(),
                                        O_RDONLY | O_NONBLOCK | O_NOATIME);
-    const auto bytes = opened ? posix::read_whole(opened->get(), max_entry_bytes)
+    const auto bytes = opened ? posix::read_at(opened->get(), 0, peek_bytes)
                               : posix::Or<Bytes>(std::unexpected(opened.error()));
     if (!bytes) continue;
-    const ParsedEntry parsed = parse_entry(*bytes);
-    if (parsed.miss == Miss::none) nearest.offer(parsed.entry.key_text, file.folder + "/" + file.name);
+    const std::string text = peek_key(*bytes);
+    if (!text.empty()) nearest.offer(text, file.folder + "/" + file.name);
   }
   e = nearest.explanation("the cache");
   for (const Impl::File& file : impl_->walk_quarantine())

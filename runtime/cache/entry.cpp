@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "runtime/cache/wire.hpp"
 
 namespace wavejit::cache {
@@ -52,6 +54,14 @@ ParsedEntry parse_entry(std::span<const std::uint8_t> file) {
   return {.miss = Miss::none,
           .detail = {},
           .entry = {.key_text = std::string(key), .payload = {payload.begin(), payload.end()}}};
+}
+
+std::string peek_key(std::span<const std::uint8_t> first_bytes) {
+  wire::Reader in(first_bytes);
+  if (in.text(magic.size()) != magic || in.number<std::uint32_t>() != entry_format_version) return {};
+  const auto key_size = in.number<std::uint32_t>();
+  in.number<std::uint64_t>();
+  return std::string(in.text(key_size));
 }
 
 }  // namespace wavejit::cache

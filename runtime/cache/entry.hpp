@@ -36,4 +36,9 @@ struct ParsedEntry {
 /// Believes nothing: lengths are checked against what is there, then the checksum over everything.
 ParsedEntry parse_entry(std::span<const std::uint8_t> file);
 
+/// How many bytes of a file peek_key() needs at most.
+inline constexpr std::size_t peek_bytes = 24 + max_key_bytes;
+/// The key text from a file's first bytes, unverified: good for explanations only. Empty when there is none.
+std::string peek_key(std::span<const std::uint8_t> first_bytes);
+
 }  // namespace wavejit::cache

@@ -130,11 +130,10 @@ Record record_of(const lower::DecodedKernel& kernel, const target::Target& targe
 }  // namespace
 
 Result<Overrides> Overrides::open(const fs::path& folder) {
-  const auto opened = posix::Or<posix::Descriptor>(
-      posix::Descriptor(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)));
-  if (!*opened) return io(folder, errno);
+  const posix::Descriptor opened(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!opened) return io(folder, errno);
   struct stat status {};
-  if (::fstat(opened->get(), &status) != 0) return io(folder, errno);
+  if (::fstat(opened.get(), &status) != 0) return io(folder, errno);
   if (!posix::trusted(status, /*root_too=*/true))
     return fail_field(ErrorCode::invalid_argument, folder.string(), "writable by others, or somebody else's",
                       "a folder that belongs to you or root and that nobody else may write");
