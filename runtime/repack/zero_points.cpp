@@ -71,7 +71,7 @@ std::uint32_t tensor_word(const Plan& plan, std::int64_t block, std::int64_t g) 
 }
 
 std::string place(const Plan& plan, std::int64_t n, std::int64_t g) {
-  return fmt::format("zero_points[group {}, {} {}]", g, runs_along_k(plan.source.format) ? "row" : "column",
+  return fmt::format("zero_points[group {}, {} {}]", g, group_major(plan.source.format) ? "column" : "row",
                      n);
 }
 
