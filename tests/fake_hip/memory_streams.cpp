@@ -62,9 +62,8 @@ Status hipMalloc(void** pointer, std::size_t bytes) {
 Status hipFree(void* pointer) {
   FAKE_HIP_ENTER();
   if (const Status s = check_capture_supported(); s != status::success) return leave(s);
-  for (const auto& device : state().devices)
-    if (device->release(address(pointer))) return status::success;
-  return leave(status::invalid_value);
+  // A real driver's addresses are unique; simulated devices' are not, so the current device's is meant.
+  return of(current().release(address(pointer)));
 }
 
 Status hipMemcpyHtoD(void* to, void* from, std::size_t bytes) {

@@ -6,8 +6,6 @@
 
 #include <array>
 #include <cstdlib>
-#include <map>
-#include <mutex>
 #include <vector>
 
 namespace wavejit::device::hip {
@@ -95,22 +93,14 @@ Error driver_error(const Api& api, const char* call, Status status, ErrorCode ot
 }
 
 Result<std::shared_ptr<const Library>> load_library(const std::string& path) {
-  static std::mutex mutex;
-  static std::map<std::string, std::shared_ptr<const Library>> loaded;
-  const std::scoped_lock lock(mutex);
-  auto opened = open_first(path);
-  if (!opened) return std::unexpected(std::move(opened.error()));
-  if (const auto it = loaded.find(opened->path); it != loaded.end()) {
-    dlclose(opened->handle);  // one reference is enough
-    return it->second;
-  }
+  const auto opened = open_first(path);
+  if (!opened) return std::unexpected(opened.error());
   auto api = resolve(*opened);
   if (!api) return std::unexpected(std::move(api.error()));
   auto library = std::make_shared<Library>();
   library->path = opened->path;
   library->api = *api;
   if (auto ok = initialise(*library); !ok) return std::unexpected(std::move(ok.error()));
-  loaded.emplace(library->path, library);
   return library;
 }
 

@@ -19,8 +19,8 @@ struct Library {
 };
 
 /// `path` if not empty, else the environment's WAVEJIT_HIP_LIBRARY, else libamdhip64.so.7, .6, .5 and
-/// libamdhip64.so. Initialises the driver and counts its devices. A second call with the same path gives
-/// the same library; a failure is not remembered.
+/// libamdhip64.so. Initialises the driver and counts its devices, anew at each call: a failure is not
+/// remembered.
 /// Errors: no_device (no library: the loader's reasons; no usable GPU: the driver's reason), driver (a
 /// function that is missing, by name).
 Result<std::shared_ptr<const Library>> load_library(const std::string& path);
