@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
 #include "generator/lower/lower.hpp"
@@ -30,6 +31,29 @@ sim::LaunchParams params_of(const Geometry& geometry, std::span<const std::byte>
   params.kernarg = kernarg;
   params.dynamic_lds_bytes = geometry.dynamic_lds_bytes;
   return params;
+}
+
+std::uint32_t hidden_value(std::string_view kind, const Geometry& geometry) {
+  const auto dimension = static_cast<std::size_t>(kind.empty() ? 0 : kind.back() - 'x') % 3;
+  if (kind.starts_with("hidden_block_count_")) return geometry.grid[dimension];
+  if (kind.starts_with("hidden_group_size_")) return geometry.block[dimension];
+  if (kind == "hidden_grid_dims") return 3;
+  return 0;  // offsets, remainders of whole workgroups, and pointers that nothing here provides
+}
+
+/// The whole segment in `room`: what the caller passed, zeros, and the arguments that a driver fills.
+std::span<const std::byte> complete(const SimImage& image, const Geometry& geometry,
+                                    std::span<const std::byte> given, std::span<std::byte> room) {
+  room = room.first(image.facts.kernarg_bytes);
+  std::ranges::fill(room, std::byte{0});
+  std::ranges::copy(given, room.begin());
+  for (const lower::ArgMetadata& arg : image.hidden) {
+    const std::uint32_t value = hidden_value(arg.value_kind, geometry);
+    const std::size_t size = std::min<std::size_t>(arg.size, sizeof value);
+    if (arg.offset < given.size() || arg.offset + size > room.size()) continue;
+    std::memcpy(room.data() + arg.offset, &value, size);
+  }
+  return room;
 }
 
 Error fault_error(const SimImage& image, const sim::RunReport& report) {
@@ -136,8 +160,17 @@ Result<std::shared_ptr<const Module>> SimDevice::load(std::span<const std::byte>
   auto program = sim::Program::create(*found, target_);
   if (!program) return std::unexpected(std::move(program.error()));
 
+  auto facts = read_kernel(code_object, kernel);
+  if (!facts) return std::unexpected(std::move(facts.error()));
+  if (facts->kernarg_bytes > WorkQueue::max_kernarg) {
+    return fail_field(ErrorCode::unsupported, "kernarg segment",
+                      fmt::format("{} bytes", facts->kernarg_bytes),
+                      fmt::format("at most {} bytes", WorkQueue::max_kernarg));
+  }
+  std::vector<lower::ArgMetadata> hidden = found->args;
+  std::erase_if(hidden, [](const auto& arg) { return !arg.value_kind.starts_with("hidden_"); });
   std::shared_ptr<const SimImage> image(
-      new SimImage{std::string(kernel), code_object.size(), *std::move(program)},
+      new SimImage{std::string(kernel), code_object.size(), *facts, std::move(hidden), *std::move(program)},
       [count = loaded_](const SimImage* p) {
         delete p;
         --*count;
@@ -183,10 +216,9 @@ Result<void> SimDevice::launch(const Module& module, const Geometry& geometry,
                 fmt::format("kernel '{}' was not loaded on {}", module.kernel(), info_.unique));
   }
   const std::shared_ptr<const SimImage>& image = loaded->image();
-  if (kernarg.size() > WorkQueue::max_kernarg) {
-    return fail_field(ErrorCode::invalid_argument, "kernarg", fmt::format("{} bytes", kernarg.size()),
-                      fmt::format("at most {} bytes", WorkQueue::max_kernarg));
-  }
+  if (auto ok = check_geometry(geometry, image->facts, kernarg.size(), info_.lds_bytes); !ok) return ok;
+  std::array<std::byte, WorkQueue::max_kernarg> whole;
+  if (kernarg.size() < image->facts.kernarg_bytes) kernarg = complete(*image, geometry, kernarg, whole);
   if (auto ok = sim::check_launch(image->program.code(), params_of(geometry, kernarg)); !ok) return ok;
   auto found = find_stream(stream);
   if (!found) return std::unexpected(std::move(found.error()));
@@ -238,9 +270,19 @@ Result<std::shared_ptr<const SimGraph>> SimDevice::end_capture(Stream stream) {
   --capturing_;
   std::shared_ptr<const SimGraph> graph = std::move(state.graph);
   if (was == CaptureState::invalidated) {
-    return fail(ErrorCode::capture_active, "the capture was invalidated by a synchronise of its stream");
+    return fail(ErrorCode::capture_active, "the stream's capture was invalidated; its graph is lost");
   }
   return graph;
+}
+
+Result<void> SimDevice::invalidate_capture(Stream stream) {
+  auto found = find_stream(stream);
+  if (!found) return std::unexpected(std::move(found.error()));
+  const std::scoped_lock lock((*found)->capture_mutex);
+  if ((*found)->capture == CaptureState::none)
+    return fail(ErrorCode::invalid_argument, "the stream is not being captured");
+  (*found)->capture = CaptureState::invalidated;
+  return {};
 }
 
 Result<void> SimDevice::launch_graph(std::shared_ptr<const SimGraph> graph, Stream stream) {

@@ -15,8 +15,12 @@
 //
 // Capture: between begin_capture and end_capture, launch and record on that stream write a graph. As in a
 // driver's global capture mode, load, allocate, release, copies, fill and collect are refused on this
-// device meanwhile (capture_active); synchronise of the captured stream is refused and invalidates the
-// capture. A graph keeps what it launches loaded.
+// device meanwhile (capture_active), and so is synchronise of the captured stream. None of these costs the
+// capture; invalidate_capture does what a driver does to a capture that somebody disturbed. A graph keeps
+// what it launches loaded.
+//
+// Kernel arguments: a launch passes the kernel's explicit ones; hidden ones (grid and block sizes) are
+// filled in here as a driver does.
 #pragma once
 
 #include <map>
@@ -65,6 +69,8 @@ class SimDevice final : public Device, public std::enable_shared_from_this<SimDe
   Result<void> begin_capture(Stream stream);
   /// Errors: invalid_argument (not being captured), capture_active (the capture was invalidated).
   Result<std::shared_ptr<const SimGraph>> end_capture(Stream stream);
+  /// Errors: invalid_argument (not being captured).
+  Result<void> invalidate_capture(Stream stream);
   Result<void> launch_graph(std::shared_ptr<const SimGraph> graph, Stream stream);
   /// Loaded images, those included whose unloading is deferred or that queued work and graphs hold.
   [[nodiscard]] std::size_t loaded() const { return *loaded_; }

@@ -105,14 +105,8 @@ Result<void> SimDevice::synchronise(Stream stream) {
   auto found = find_stream(stream);
   if (!found) return std::unexpected(std::move(found.error()));
   StreamState& state = **found;
-  {
-    const std::scoped_lock lock(state.capture_mutex);
-    if (state.capture != CaptureState::none) {
-      state.capture = CaptureState::invalidated;
-      return fail(ErrorCode::capture_active,
-                  "a stream that is being captured cannot be waited for; the capture is invalid now");
-    }
-  }
+  if (state.capture != CaptureState::none)
+    return fail(ErrorCode::capture_active, "a stream that is being captured cannot be waited for");
   state.queue.drain();
   if (auto error = state.queue.take_error()) return std::unexpected(*std::move(error));
   return {};

@@ -18,6 +18,8 @@
 #include <thread>
 #include <vector>
 
+#include "generator/lower/lower.hpp"
+#include "runtime/device/common/kernel_facts.hpp"
 #include "runtime/device/device.hpp"
 #include "runtime/device/sim/simulator.hpp"
 
@@ -27,6 +29,8 @@ namespace wavejit::device {
 struct SimImage {
   std::string kernel;
   std::uint64_t code_bytes = 0;
+  KernelFacts facts;
+  std::vector<lower::ArgMetadata> hidden;  ///< arguments that the driver fills
   sim::Program program;
 };
 
