@@ -8,6 +8,8 @@
 #include <optional>
 #include <string_view>
 
+#include "templates/kernel.hpp"
+
 namespace wavejit::engine {
 namespace {
 
@@ -164,7 +166,7 @@ bool Layout::has(Role role) const {
                      [&](const Slot& s) { return s.role == role; });
 }
 
-Result<Layout> make_layout(const templates::Launch& launch, const templates::Problem&) {
+Result<Layout> make_layout(const templates::Launch& launch) {
   Layout layout;
   layout.kernarg_bytes = launch.kernarg_size;
   if (launch.kernarg_size > max_kernarg_bytes || launch.arguments.size() > layout.slots.size())

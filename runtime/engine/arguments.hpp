@@ -8,7 +8,11 @@
 
 #include "generator/support/error.hpp"
 #include "runtime/device/device.hpp"
-#include "templates/kernel.hpp"
+#include "templates/problem.hpp"
+
+namespace wavejit::templates {
+struct Launch;
+}
 
 namespace wavejit {
 
@@ -76,7 +80,7 @@ struct Layout {
 };
 
 /// Errors: internal, when the table names an argument that no launch can fill.
-Result<Layout> make_layout(const templates::Launch& launch, const templates::Problem& problem);
+Result<Layout> make_layout(const templates::Launch& launch);
 
 /// The rows that the activations describe. Errors: invalid_argument.
 Result<std::int64_t> rows_of(const Arguments& arguments);

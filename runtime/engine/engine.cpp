@@ -170,7 +170,7 @@ Result<Choice> Impl::choose(const Asked& asked, const templates::Selection& sele
   // The most rows decide about workspace; fewer never need more.
   auto launch = templates::launch(asked.problem, selection.config, *asked.target, selection.last);
   if (!launch) return std::unexpected(launch.error());
-  auto layout = make_layout(*launch, asked.problem);
+  auto layout = make_layout(*launch);
   if (!layout) return std::unexpected(layout.error());
   Choice choice;
   choice.config = selection.config;

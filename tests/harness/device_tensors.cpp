@@ -65,9 +65,15 @@ Result<DeviceTensors> DeviceTensors::create(std::shared_ptr<device::Device> devi
                rows(p.n, groups, p.scale_stride,
                     [&](std::int64_t i) { return oracle::scale_row(shape, values, i); }));
   if (ok && shape.has_zero_points)
-    ok = t.add(a.zero_points, templates::DataType::i32, (p.n + 7) / 8, groups, groups,
-               rows((p.n + 7) / 8, groups, groups,
+    ok = t.add(a.zero_points, templates::DataType::i32, (p.n + 7) / 8, groups, p.zero_point_stride,
+               rows((p.n + 7) / 8, groups, p.zero_point_stride,
                     [&](std::int64_t i) { return oracle::zero_point_row(shape, values, i); }));
+  if (ok && shape.has_bias)
+    ok = t.add(a.bias, p.activation, 1, p.n, p.n, rows(1, p.n, p.n, [&](std::int64_t) {
+                 std::vector<std::uint16_t> row;
+                 for (std::int64_t n = 0; n < p.n; ++n) row.push_back(oracle::bias_element(shape, values, n));
+                 return row;
+               }));
   if (ok)
     ok = t.add(a.output, p.activation, m, p.n, p.output_stride,
                std::vector<std::byte>(static_cast<std::size_t>((m - 1) * p.output_stride + p.n) * 2,

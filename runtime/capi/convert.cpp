@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: MIT
+#include "runtime/capi/convert.hpp"
+
+#include <algorithm>
+#include <string>
+
+namespace wavejit::capi {
+namespace {
+
+std::unexpected<Error> bad(std::string field, long long given, std::string allowed) {
+  return fail_field(ErrorCode::invalid_argument, std::move(field), std::to_string(given), std::move(allowed));
+}
+
+std::unexpected<Error> bad_size(const char* type, const void* from) {
+  return bad("struct_size", static_cast<long long>(*static_cast<const std::size_t*>(from)),
+             std::string("sizeof(") + type + "), as its _INIT macro sets it");
+}
+
+template <class To, class From>
+Result<To> enumeration(const char* field, From value, int last) {
+  const auto number = static_cast<long long>(value);
+  if (number < 0 || number > last) return bad(field, number, "0 to " + std::to_string(last));
+  return static_cast<To>(number);
+}
+
+std::vector<std::string> split(const char* text, char separator) {
+  std::vector<std::string> parts;
+  const std::string_view all = text == nullptr ? "" : text;
+  for (std::size_t begin = 0; begin < all.size();) {
+    const std::size_t end = std::min(all.find(separator, begin), all.size());
+    if (end > begin) parts.emplace_back(all.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return parts;
+}
+
+Result<Tensor> to_tensor(const char* name, const wavejit_tensor& t) {
+  Tensor out;
+  const auto number = static_cast<long long>(t.type);
+  if (number < 0 || number > WAVEJIT_I32) return bad(std::string(name) + ".type", number, "a wavejit_type");
+  out.type = static_cast<templates::DataType>(number);
+  out.address = t.address;
+  out.bytes = t.bytes;
+  out.rank = t.rank;
+  std::copy_n(t.shape, 4, out.shape.begin());
+  std::copy_n(t.strides, 4, out.strides.begin());
+  return out;
+}
+
+}  // namespace
+
+Result<templates::Problem> to_problem(const wavejit_problem* given) {
+  wavejit_problem in = WAVEJIT_PROBLEM_INIT;
+  if (!read_struct(&in, sizeof in, given)) return bad_size("wavejit_problem", given);
+  templates::Problem p;
+  const auto op = enumeration<templates::Operation>("operation", in.operation, WAVEJIT_W4A16);
+  const auto type = enumeration<templates::DataType>("activation", in.activation, WAVEJIT_I32);
+  const auto zero = enumeration<templates::ZeroPoints>("zero_points", in.zero_points, WAVEJIT_PACKED);
+  const auto rounding = enumeration<templates::WeightRounding>("rounding", in.rounding, WAVEJIT_NEAREST);
+  if (!op) return std::unexpected(op.error());
+  if (!type) return std::unexpected(type.error());
+  if (!zero) return std::unexpected(zero.error());
+  if (!rounding) return std::unexpected(rounding.error());
+  p.op = *op;
+  p.activation = *type;
+  p.zero_points = *zero;
+  p.rounding = *rounding;
+  p.n = in.n;
+  p.k = in.k;
+  p.group = in.group;
+  p.bias = in.bias != 0;
+  p.activation_stride = in.activation_stride;
+  p.weight_stride = in.weight_stride;
+  p.scale_stride = in.scale_stride;
+  p.zero_point_stride = in.zero_point_stride;
+  p.output_stride = in.output_stride;
+  return p;
+}
+
+Result<EngineOptions> to_options(const wavejit_engine_options* given) {
+  EngineOptions options;
+  if (given == nullptr) return options;
+  wavejit_engine_options in = WAVEJIT_ENGINE_OPTIONS_INIT;
+  if (!read_struct(&in, sizeof in, given)) return bad_size("wavejit_engine_options", given);
+  const auto level = enumeration<LogLevel>("log_level", in.log_level, WAVEJIT_LOG_WARNING);
+  if (!level) return std::unexpected(level.error());
+  options.devices = split(in.devices, ',');
+  if (in.cache_folder != nullptr) options.cache_folder = in.cache_folder;
+  options.cache_bytes = in.cache_bytes;
+  if (in.cache_lock_timeout_ms != 0)
+    options.cache_lock_timeout = std::chrono::milliseconds(in.cache_lock_timeout_ms);
+  options.bundles = split(in.bundles, ':');
+  if (in.override_folder != nullptr) options.override_folder = in.override_folder;
+  if (in.dump_folder != nullptr) options.dump_folder = in.dump_folder;
+  options.threads = in.threads;
+  options.log_level = *level;
+  if (in.log != nullptr)
+    options.log = [log = in.log, user = in.log_user](LogLevel at, std::string_view text) {
+      log(user, static_cast<wavejit_log_level>(at), std::string(text).c_str());
+    };
+  options.environment = in.ignore_environment == 0;
+  options.check = in.skip_check == 0;
+  return options;
+}
+
+Result<Arguments> to_arguments(const wavejit_arguments* given) {
+  wavejit_arguments in{};
+  if (!read_struct(&in, sizeof in, given)) return bad_size("wavejit_arguments", given);
+  Arguments out;
+  const struct {
+    const char* name;
+    const wavejit_tensor& from;
+    Tensor& to;
+  } tensors[] = {{"activations", in.activations, out.activations},
+                 {"weights", in.weights, out.weights},
+                 {"scales", in.scales, out.scales},
+                 {"zero_points", in.zero_points, out.zero_points},
+                 {"bias", in.bias, out.bias},
+                 {"output", in.output, out.output}};
+  for (const auto& t : tensors) {
+    auto tensor = to_tensor(t.name, t.from);
+    if (!tensor) return std::unexpected(std::move(tensor.error()));
+    t.to = *tensor;
+  }
+  out.workspace = in.workspace;
+  out.workspace_bytes = in.workspace_bytes;
+  return out;
+}
+
+}  // namespace wavejit::capi
