@@ -1,0 +1,149 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""The Python module on the simulator. The reference is numpy, written from the layouts' definition."""
+
+import ctypes
+import pathlib
+import sys
+import unittest
+
+import numpy
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "runtime" / "python"))
+import wavejit  # noqa: E402
+from wavejit import _c  # noqa: E402
+
+
+def to_bf16(values: numpy.ndarray) -> numpy.ndarray:
+    """Round to nearest even, as uint16."""
+    bits = values.astype(numpy.float32).view(numpy.uint32)
+    return ((bits + 0x7FFF + ((bits >> 16) & 1)) >> 16).astype(numpy.uint16)
+
+
+def from_bf16(bits: numpy.ndarray) -> numpy.ndarray:
+    return (bits.astype(numpy.uint32) << 16).view(numpy.float32)
+
+
+def shuffle(nibbles: numpy.ndarray) -> numpy.ndarray:
+    """[N, K] -> int32 [N, K/8]; nibbles low to high hold K offsets 0,2,4,6,1,3,5,7."""
+    n, k = nibbles.shape
+    eight = nibbles.reshape(n, k // 8, 8)[:, :, [0, 2, 4, 6, 1, 3, 5, 7]].astype(numpy.uint32)
+    return (eight << (4 * numpy.arange(8, dtype=numpy.uint32))).sum(axis=2, dtype=numpy.uint32).view(numpy.int32)
+
+
+class Wavejit(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls) -> None:
+        cls.engine = wavejit.Engine("sim:gfx1151", cache_folder="", environment=False)
+
+    @classmethod
+    def tearDownClass(cls) -> None:
+        cls.engine.close()
+
+    def tensors(self, m: int, n: int, k: int, group: int):
+        random = numpy.random.default_rng(7)
+        # Small integers and powers of two: every product and sum is exact, so is the reference.
+        x = random.integers(-2, 3, (m, k)).astype(numpy.float32)
+        q = random.integers(0, 16, (n, k)).astype(numpy.uint8)
+        s = numpy.full((n, k // group), 0.5, numpy.float32)
+        reference = x @ ((q.astype(numpy.float32) - 8) * 0.5).T
+        return x, q, s, reference
+
+    def test_launch_matches_numpy(self) -> None:
+        m, n, k, group = 5, 48, 128, 32
+        x, q, s, reference = self.tensors(m, n, k, group)
+        plan = self.engine.prepare(wavejit.Problem(n=n, k=k, group=group), 1, 16)
+        self.assertEqual(plan.workspace_bytes(m), 0)
+        bf16 = wavejit.Type.bf16
+        activations = self.engine.buffer(to_bf16(x), bf16)
+        weights = self.engine.buffer(shuffle(q))
+        scales = self.engine.buffer(to_bf16(s), bf16)
+        output = self.engine.buffer(numpy.zeros((m, n), numpy.uint16), bf16)
+        plan.launch(activations=activations, weights=weights, scales=scales, output=output)
+        self.engine.synchronise()
+        numpy.testing.assert_array_equal(from_bf16(output.numpy()), from_bf16(to_bf16(reference)))
+        described = plan.describe()
+        self.assertEqual(described["device"], "gfx1151")
+        self.assertGreaterEqual(len(described["variants"]), 1)
+
+    def test_errors_are_exceptions_that_name_the_field(self) -> None:
+        with self.assertRaises(wavejit.Error) as caught:
+            self.engine.prepare(wavejit.Problem(n=48, k=100, group=32), 1)
+        self.assertEqual(caught.exception.code, "invalid_problem")
+        self.assertEqual(caught.exception.field, "k")
+        with self.assertRaises(wavejit.Error) as caught:
+            self.engine.find(wavejit.Problem(n=48, k=3200, group=32), 1)
+        self.assertEqual(caught.exception.code, "not_prepared")
+        plan = self.engine.prepare(wavejit.Problem(n=16, k=32, group=32), 1)
+        with self.assertRaises(wavejit.Error) as caught:
+            plan.launch(activations=wavejit.Tensor(0, (1, 32), wavejit.Type.bf16), weights=None, scales=None,
+                        output=None)
+        self.assertEqual(caught.exception.code, "invalid_argument")
+        self.assertEqual(caught.exception.field, "activations")
+        with self.assertRaises(TypeError):
+            plan.launch(activations=3, weights=None, scales=None, output=None)
+        with self.assertRaises(wavejit.Error) as caught:
+            wavejit.Engine("cuda")
+        self.assertIn("cuda", str(caught.exception))
+
+    def test_background_preparation(self) -> None:
+        problem = wavejit.Problem(n=32, k=96, group=32)
+        plan = self.engine.prepare_async(problem, 1, 16).result(timeout=60)
+        self.assertEqual(plan.workspace_bytes(3), 0)
+        self.engine.find(problem, 1, 16)
+        self.assertIn("in memory", self.engine.explain(problem, 1, 16)[0])
+        self.assertGreater(self.engine.counters()["compiles"], 0)
+
+    def test_repack_then_launch(self) -> None:
+        m, n, k, group = 3, 16, 64, 32
+        x, q, s, reference = self.tensors(m, n, k, group)
+        # GPTQ: word (r, n) holds K 8r..8r+7 in order; symmetric zero points are stored as 7.
+        words = (q.T.reshape(k // 8, 8, n).astype(numpy.uint32)
+                 << (4 * numpy.arange(8, dtype=numpy.uint32))[None, :, None]).sum(axis=1, dtype=numpy.uint32)
+        packed = wavejit.repack("gptq", n=n, k=k, group=group, weights=words.view(numpy.int32),
+                                scales=s.T.astype(numpy.float16),
+                                zero_points=numpy.full((k // group, n // 8), 0x77777777, numpy.int32))
+        numpy.testing.assert_array_equal(packed.weights, shuffle(q))
+        numpy.testing.assert_array_equal(packed.scales, to_bf16(s))
+        self.assertIsNone(packed.zero_points)
+        plan = self.engine.prepare(wavejit.Problem(n=n, k=k, group=group), m)
+        bf16 = wavejit.Type.bf16
+        buffers = [self.engine.buffer(to_bf16(x), bf16), self.engine.buffer(packed.weights),
+                   self.engine.buffer(packed.scales, bf16),
+                   self.engine.buffer(numpy.zeros((m, n), numpy.uint16), bf16)]
+        plan.launch(activations=buffers[0], weights=buffers[1], scales=buffers[2], output=buffers[3])
+        self.engine.synchronise()
+        numpy.testing.assert_array_equal(from_bf16(buffers[3].numpy()), from_bf16(to_bf16(reference)))
+
+    def test_devices_log_and_version(self) -> None:
+        lines = []
+        with wavejit.Engine("sim:gfx1151,sim:gfx1100", cache_folder="", environment=False,
+                            log=lambda level, text: lines.append((level, text)),
+                            log_level=wavejit.LogLevel.debug) as engine:
+            self.assertEqual([d["target_id"] for d in engine.devices()], ["gfx1151", "gfx1100"])
+            engine.prepare(wavejit.Problem(n=16, k=32, group=32), 1, device=1)
+        self.assertTrue(any("compiled" in text for _, text in lines))
+        self.assertRegex(wavejit.version(), r"^\d+\.\d+\.\d+$")
+        self.assertEqual(len(wavejit.build_id()), 32)
+
+    def test_structures_have_the_headers_sizes(self) -> None:
+        """By another road: gcc's idea of the sizes, from the header itself."""
+        header = (pathlib.Path(__file__).resolve().parents[2] / "runtime" / "capi" / "wavejit.h")
+        import subprocess
+        import tempfile
+        names = {"wavejit_engine_options": _c.EngineOptions, "wavejit_problem": _c.Problem,
+                 "wavejit_tensor": _c.Tensor, "wavejit_arguments": _c.Arguments,
+                 "wavejit_device_info": _c.DeviceInfo, "wavejit_host_tensor": _c.HostTensor,
+                 "wavejit_repack_request": _c.RepackRequest, "wavejit_repack_sizes": _c.RepackSizes}
+        with tempfile.TemporaryDirectory() as folder:
+            source = pathlib.Path(folder) / "sizes.c"
+            lines = "".join(f'  printf("%zu\\n", sizeof({name}));\n' for name in names)
+            source.write_text(f'#include <stdio.h>\n#include "{header}"\nint main(void) {{\n{lines}  return 0;\n}}\n')
+            subprocess.run(["cc", "-std=c11", "-Wall", "-Wextra", "-Wpedantic", "-Werror", str(source), "-o",
+                            folder + "/sizes"], check=True)
+            sizes = subprocess.run([folder + "/sizes"], check=True, capture_output=True, text=True).stdout.split()
+        self.assertEqual([int(s) for s in sizes], [ctypes.sizeof(t) for t in names.values()])
+
+
+if __name__ == "__main__":
+    unittest.main()
