@@ -14,7 +14,7 @@
  * Conventions.
  * - A function that can fail returns wavejit_status; its outputs are written on success only. The sentence
  *   that belongs to a failure is wavejit_last_error(), per thread, until the thread's next failure.
- * - Structs begin with struct_size; set them up with their _INIT macro. A library reads only as many bytes
+ * - Structs begin with struct_size; set them up with their _INIT macro, or with zeros and their sizeof. A library reads only as many bytes
  *   as the caller's header knew; fields are only ever added at the end.
  * - Handles are opaque. Every function may be called from any thread; a handle must not be used while
  *   another thread destroys it.
@@ -283,8 +283,6 @@ typedef struct wavejit_repack_request {
   int32_t gathers_activations; /* nonzero: the caller permutes activations by the permutation it gets */
   uint32_t threads;            /* 0 = all */
 } wavejit_repack_request;
-#define WAVEJIT_REPACK_REQUEST_INIT \
-  { sizeof(wavejit_repack_request) }
 
 typedef struct wavejit_repack_sizes {
   size_t struct_size;

@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: MIT
+// The C interface through the shared library. Results of launches are judged in tests/consumer and
+// tests/python; here: handles, structs, and that nothing a caller passes brings the process down.
+#include <catch2/catch.hpp>
+#include <cstring>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "generator/support/error_name.hpp"
+#include "runtime/capi/wavejit.h"
+
+namespace {
+
+wavejit_engine* make_engine(const char* devices = "sim:gfx1151") {
+  wavejit_engine_options options = WAVEJIT_ENGINE_OPTIONS_INIT;
+  options.devices = devices;
+  options.cache_folder = "";
+  options.ignore_environment = 1;
+  wavejit_engine* engine = nullptr;
+  REQUIRE(wavejit_engine_create(&options, &engine) == WAVEJIT_OK);
+  return engine;
+}
+
+wavejit_problem small_problem() {
+  wavejit_problem problem = WAVEJIT_PROBLEM_INIT;
+  problem.n = 32;
+  problem.k = 64;
+  problem.group = 32;
+  return problem;
+}
+
+TEST_CASE("C statuses are the numbers and names of the library's error codes", "[capi]") {
+  CHECK(std::string(wavejit_status_name(WAVEJIT_OK)) == "ok");
+  CHECK(std::string(wavejit_status_name(static_cast<wavejit_status>(200))) == "unknown");
+  CHECK(std::string(wavejit_status_name(static_cast<wavejit_status>(100000))) == "unknown");
+  CHECK(std::string(wavejit_status_name(static_cast<wavejit_status>(-1))) == "unknown");
+  const struct {
+    wavejit_status status;
+    wavejit::ErrorCode code;
+  } pairs[] = {{WAVEJIT_INVALID_PROBLEM, wavejit::ErrorCode::invalid_problem},
+               {WAVEJIT_OUT_OF_REGISTERS, wavejit::ErrorCode::out_of_registers},
+               {WAVEJIT_ASSEMBLER, wavejit::ErrorCode::assembler},
+               {WAVEJIT_SIMULATION, wavejit::ErrorCode::simulation},
+               {WAVEJIT_INVALID_ARGUMENT, wavejit::ErrorCode::invalid_argument},
+               {WAVEJIT_UNSUPPORTED, wavejit::ErrorCode::unsupported},
+               {WAVEJIT_NO_DEVICE, wavejit::ErrorCode::no_device},
+               {WAVEJIT_WRONG_ARCHITECTURE, wavejit::ErrorCode::wrong_architecture},
+               {WAVEJIT_OUT_OF_MEMORY, wavejit::ErrorCode::out_of_memory},
+               {WAVEJIT_CAPTURE_ACTIVE, wavejit::ErrorCode::capture_active},
+               {WAVEJIT_LOAD_FAILED, wavejit::ErrorCode::load_failed},
+               {WAVEJIT_LAUNCH_FAILED, wavejit::ErrorCode::launch_failed},
+               {WAVEJIT_NOT_PREPARED, wavejit::ErrorCode::not_prepared},
+               {WAVEJIT_DRIVER, wavejit::ErrorCode::driver},
+               {WAVEJIT_HIPRTC, wavejit::ErrorCode::hiprtc},
+               {WAVEJIT_TIMED_OUT, wavejit::ErrorCode::timed_out},
+               {WAVEJIT_SHUT_DOWN, wavejit::ErrorCode::shut_down},
+               {WAVEJIT_INTERNAL, wavejit::ErrorCode::internal}};
+  for (const auto& pair : pairs) {
+    CHECK(static_cast<int>(pair.status) == static_cast<int>(pair.code));
+    CHECK(wavejit_status_name(pair.status) == std::string(wavejit::name(pair.code)));
+  }
+}
+
+TEST_CASE("Null pointers and structs of impossible size are errors", "[capi]") {
+  CHECK(wavejit_engine_create(nullptr, nullptr) == WAVEJIT_INVALID_ARGUMENT);
+  CHECK(std::string(wavejit_last_error_field()) == "engine");
+  wavejit_engine* engine = make_engine();
+  wavejit_problem problem = small_problem();
+  wavejit_plan* plan = nullptr;
+  CHECK(wavejit_prepare(nullptr, &problem, 1, 1, 0, &plan) == WAVEJIT_INVALID_ARGUMENT);
+  CHECK(wavejit_prepare(engine, nullptr, 1, 1, 0, &plan) == WAVEJIT_INVALID_ARGUMENT);
+  CHECK(std::string(wavejit_last_error_field()) == "problem");
+  CHECK(wavejit_prepare(engine, &problem, 1, 1, 0, nullptr) == WAVEJIT_INVALID_ARGUMENT);
+  for (const std::size_t size : {std::size_t{0}, std::size_t{4}, std::size_t{1} << 40}) {
+    problem.struct_size = size;
+    CHECK(wavejit_prepare(engine, &problem, 1, 1, 0, &plan) == WAVEJIT_INVALID_ARGUMENT);
+    CHECK(std::string(wavejit_last_error_field()) == "struct_size");
+  }
+  problem = small_problem();
+  problem.activation = static_cast<wavejit_type>(77);
+  CHECK(wavejit_prepare(engine, &problem, 1, 1, 0, &plan) == WAVEJIT_INVALID_ARGUMENT);
+  CHECK(std::string(wavejit_last_error_field()) == "activation");
+  problem = small_problem();
+  CHECK(wavejit_prepare(engine, &problem, 1, 1, 7, &plan) == WAVEJIT_INVALID_ARGUMENT);
+  CHECK(plan == nullptr);
+  CHECK(wavejit_plan_launch(nullptr, nullptr, nullptr) == WAVEJIT_INVALID_ARGUMENT);
+  CHECK(wavejit_plan_workspace(nullptr, 1, nullptr) == WAVEJIT_INVALID_ARGUMENT);
+  CHECK(wavejit_future_get(nullptr, 0, &plan) == WAVEJIT_INVALID_ARGUMENT);
+  CHECK(wavejit_device_synchronise(engine, 9, nullptr) == WAVEJIT_INVALID_ARGUMENT);
+  CHECK(wavejit_device_copy_in(engine, 0, 0, nullptr, 4) == WAVEJIT_INVALID_ARGUMENT);
+  CHECK(wavejit_device_copy_in(engine, 0, 4096, "abc", 4) != WAVEJIT_OK);
+  CHECK(wavejit_repack_plan(nullptr, nullptr) == WAVEJIT_INVALID_ARGUMENT);
+  wavejit_repack_request request = {};
+  request.struct_size = sizeof request;
+  wavejit_repack_sizes sizes = {};
+  sizes.struct_size = sizeof sizes;
+  CHECK(wavejit_repack_plan(&request, &sizes) == WAVEJIT_INVALID_ARGUMENT);
+  CHECK(std::string(wavejit_last_error_field()) == "weights.data");
+  wavejit_plan_release(nullptr);
+  wavejit_future_destroy(nullptr);
+  wavejit_engine_destroy(engine);
+  wavejit_engine_destroy(nullptr);
+}
+
+TEST_CASE("An older program's shorter struct keeps the defaults of what it did not know", "[capi]") {
+  wavejit_engine* engine = make_engine();
+  wavejit_problem problem = small_problem();
+  problem.struct_size = offsetof(wavejit_problem, zero_points);
+  problem.zero_points = static_cast<wavejit_zero_points>(99);  // beyond what it says it wrote
+  wavejit_plan* plan = nullptr;
+  CHECK(wavejit_prepare(engine, &problem, 1, 16, 0, &plan) == WAVEJIT_OK);
+  wavejit_plan_release(plan);
+  wavejit_engine_destroy(engine);
+}
+
+TEST_CASE("Plans are counted references that outlive their engine", "[capi]") {
+  wavejit_engine* engine = make_engine();
+  const wavejit_problem problem = small_problem();
+  wavejit_plan* plan = nullptr;
+  CHECK(wavejit_find(engine, &problem, 1, 16, 0, &plan) == WAVEJIT_NOT_PREPARED);
+  REQUIRE(wavejit_prepare(engine, &problem, 1, 16, 0, &plan) == WAVEJIT_OK);
+  wavejit_plan* found = nullptr;
+  REQUIRE(wavejit_find(engine, &problem, 1, 16, 0, &found) == WAVEJIT_OK);
+  wavejit_plan_release(found);
+  CHECK(wavejit_plan_retain(plan) == plan);
+  wavejit_plan_release(plan);
+  wavejit_engine_destroy(engine);
+  std::uint64_t bytes = 1;
+  CHECK(wavejit_plan_workspace(plan, 3, &bytes) == WAVEJIT_OK);
+  CHECK(bytes == 0);
+  CHECK(wavejit_plan_workspace(plan, 17, &bytes) == WAVEJIT_NOT_PREPARED);
+  std::string text(wavejit_plan_describe(plan, nullptr, 0), '\0');
+  CHECK(wavejit_plan_describe(plan, text.data(), text.size()) == text.size());
+  CHECK(text.find("\"device\":\"gfx1151\"") != std::string::npos);
+  char tiny[8];
+  CHECK(wavejit_plan_describe(plan, tiny, sizeof tiny) == text.size());
+  CHECK(std::strlen(tiny) == sizeof tiny - 1);
+  wavejit_plan_release(plan);
+}
+
+TEST_CASE("Futures, explanations, counters and devices", "[capi]") {
+  wavejit_engine* engine = make_engine("sim:gfx1151,sim:gfx1100");
+  const wavejit_problem problem = small_problem();
+  std::string text(4096, '\0');
+  std::size_t needed = 0;
+  REQUIRE(wavejit_explain(engine, &problem, 1, 16, 1, text.data(), text.size(), &needed) == WAVEJIT_OK);
+  CHECK(text.find("no disk cache") != std::string::npos);
+  CHECK(needed == std::strlen(text.c_str()) + 1);
+  wavejit_future* future = nullptr;
+  REQUIRE(wavejit_prepare_async(engine, &problem, 1, 16, 1, &future) == WAVEJIT_OK);
+  wavejit_plan *first = nullptr, *second = nullptr;
+  CHECK(wavejit_future_get(future, -1, &first) == WAVEJIT_OK);
+  CHECK(wavejit_future_get(future, 0, &second) == WAVEJIT_OK);
+  wavejit_future_destroy(future);
+  wavejit_plan_release(first);
+  wavejit_plan_release(second);
+  wavejit_counters(engine, text.data(), text.size());
+  CHECK(text.find("compiles 1\n") != std::string::npos);
+  CHECK(wavejit_device_count(engine) == 2);
+  wavejit_device_info info = {};
+  info.struct_size = sizeof info;
+  REQUIRE(wavejit_device_describe(engine, 1, &info) == WAVEJIT_OK);
+  CHECK(std::string(info.target_id) == "gfx1100");
+  CHECK(std::string(info.kind) == "sim");
+  CHECK(wavejit_collect(engine) == 0);
+  wavejit_engine_destroy(engine);
+}
+
+TEST_CASE("A thread's last error is its own", "[capi]") {
+  wavejit_engine* engine = make_engine();
+  wavejit_problem problem = small_problem();
+  problem.k = 33;
+  wavejit_plan* plan = nullptr;
+  REQUIRE(wavejit_prepare(engine, &problem, 1, 1, 0, &plan) == WAVEJIT_INVALID_PROBLEM);
+  const std::string mine = wavejit_last_error();
+  std::thread([&] {
+    CHECK(std::string(wavejit_last_error()).empty());
+    CHECK(wavejit_prepare(engine, nullptr, 1, 1, 0, &plan) == WAVEJIT_INVALID_ARGUMENT);
+  }).join();
+  CHECK(wavejit_last_error() == mine);
+  CHECK(std::string(wavejit_last_error_field()) == "k");
+  CHECK(std::string(wavejit_last_error_given()) == "33");
+  wavejit_engine_destroy(engine);
+}
+
+TEST_CASE("Versions", "[capi]") {
+  CHECK(wavejit_abi_version() == WAVEJIT_ABI_VERSION);
+  CHECK(std::string(wavejit_version()) == "0.1.0");
+  CHECK(std::string(wavejit_llvm_version()).rfind("22.", 0) == 0);
+  CHECK(std::string(wavejit_build_id()).size() == 32);
+}
+
+}  // namespace
