@@ -12,9 +12,10 @@
 namespace wavejit::engine {
 namespace {
 
-constexpr std::array<Variable, 10> table{{
+constexpr std::array<Variable, 11> table{{
     {"WAVEJIT_DEVICE", "device to open: auto, hip, hip:N, sim, sim:TARGET; several with commas"},
     {"WAVEJIT_HIP_LIBRARY", "the HIP runtime to load in place of libamdhip64.so"},
+    {"WAVEJIT_HIPRTC_LIBRARY", "the hiprtc to load in place of libhiprtc.so"},
     {"WAVEJIT_CACHE_DIR",
      "folder of the disk cache; `off` = none (default: $XDG_CACHE_HOME/wavejit, "
      "else ~/.cache/wavejit)"},

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: MIT
+#include <catch2/catch.hpp>
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
+
+#include "runtime/engine/environment.hpp"
+#include "tests/runtime/engine/engine_bench.hpp"
+
+namespace wavejit::test {
+namespace {
+
+/// Sets a variable for the length of a test.
+class Set {
+ public:
+  Set(const char* name, const char* value) : name_(name) { ::setenv(name, value, 1); }
+  ~Set() { ::unsetenv(name_); }
+  Set(const Set&) = delete;
+  Set& operator=(const Set&) = delete;
+
+ private:
+  const char* name_;
+};
+
+TEST_CASE("docs/runtime.md lists every variable, in its words", "[engine][environment]") {
+  std::ifstream file(std::string(WAVEJIT_TEST_DATA) + "/../../docs/runtime.md");
+  std::stringstream text;
+  text << file.rdbuf();
+  for (const engine::Variable& v : engine::variables()) {
+    const std::string row = "| `" + std::string(v.name) + "` | " + std::string(v.meaning) + " |";
+    INFO(row);
+    CHECK(text.str().find(row) != std::string::npos);
+  }
+}
+
+TEST_CASE("Variables stand in for what the program left at its default", "[engine][environment]") {
+  const Set device("WAVEJIT_DEVICE", "sim:gfx1100,sim");
+  const Set cache("WAVEJIT_CACHE_DIR", "off");
+  const Set bytes("WAVEJIT_CACHE_BYTES", "4096");
+  const Set bundles("WAVEJIT_BUNDLES", "a.wjb:b.wjb");
+  const Set overrides("WAVEJIT_OVERRIDE_DIR", "/o");
+  const Set dump("WAVEJIT_DUMP_DIR", "/d");
+  const Set threads("WAVEJIT_THREADS", "3");
+  const Set library("WAVEJIT_HIP_LIBRARY", "/lib/x.so");
+  EngineOptions options;
+  engine::apply_environment(options);
+  CHECK(options.devices == std::vector<std::string>{"sim:gfx1100", "sim"});
+  CHECK(options.cache_folder == "");
+  CHECK(options.cache_bytes == 4096);
+  CHECK(options.bundles == std::vector<std::string>{"a.wjb", "b.wjb"});
+  CHECK(options.override_folder == "/o");
+  CHECK(options.dump_folder == "/d");
+  CHECK(options.threads == 3);
+  CHECK(options.open.hip_library == "/lib/x.so");
+  EngineOptions mine;
+  mine.devices = {"sim"};
+  mine.cache_folder = "/mine";
+  mine.cache_bytes = 1;
+  mine.bundles = {"c.wjb"};
+  engine::apply_environment(mine);
+  CHECK(mine.devices == std::vector<std::string>{"sim"});
+  CHECK(mine.cache_folder == "/mine");
+  CHECK(mine.cache_bytes == 1);
+  CHECK(mine.bundles == std::vector<std::string>{"c.wjb"});
+}
+
+TEST_CASE("A variable that makes no sense is said and left out; levels filter", "[engine][environment]") {
+  Log log;
+  EngineOptions options;
+  options.log = log.function();
+  {
+    const Set bytes("WAVEJIT_CACHE_BYTES", "many");
+    const Set level("WAVEJIT_LOG", "warning");
+    engine::apply_environment(options);
+  }
+  CHECK(options.cache_bytes == 0);
+  CHECK(options.log_level == LogLevel::warning);
+  CHECK(log.contains("WAVEJIT_CACHE_BYTES is many"));
+  const Set off("WAVEJIT_LOG", "off");
+  engine::apply_environment(options);
+  CHECK_FALSE(options.log);
+}
+
+}  // namespace
+}  // namespace wavejit::test
