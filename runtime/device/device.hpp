@@ -76,12 +76,16 @@ class Device {
   /// of this thread in the driver's global capture mode, is being captured), invalid_code_object.
   virtual Result<std::shared_ptr<const Module>> load(std::span<const std::byte> code_object,
                                                      std::string_view kernel) = 0;
-  /// Enqueues. `kernarg` is copied by the driver before this returns. Legal inside a stream capture.
-  /// Errors: launch_failed, out_of_memory, invalid_argument (geometry that the kernel cannot have).
+  /// Enqueues. `kernarg` is copied by the driver before this returns; it holds the kernel's explicit
+  /// arguments (hidden ones are filled in if it ends before them). Legal inside a stream capture.
+  /// Errors: launch_failed, out_of_memory, capture_active (the capture is invalid, or the default stream
+  /// is blocked by one), invalid_argument (geometry or kernarg that the kernel cannot have, no such stream,
+  /// a module of another device).
   virtual Result<void> launch(const Module& module, const Geometry& geometry,
                               std::span<const std::byte> kernarg, Stream stream) = 0;
   virtual Result<CaptureState> capture_state(Stream stream) = 0;
-  /// Runs deferred unloads unless something is being captured. Returns how many are left.
+  /// Runs deferred unloads unless something is being captured. Returns how many are left: those that queued
+  /// work or graphs need (on hip: that were ever launched into a capture), or all during one.
   virtual std::size_t collect() = 0;
 
   // For self-tests, tuning and examples; a server brings its own memory and streams.
@@ -111,7 +115,8 @@ struct OpenOptions {
 
 /// How many devices there are; hip without a driver or a GPU: no_device with the reason.
 Result<int> count(Kind kind, const OpenOptions& options = {});
-/// Errors: no_device.
+/// hip: two opens of one ordinal share a device while it lives. sim: each is a device of its own, ordinals 0
+/// to 15. Errors: no_device, unknown_target (sim), driver.
 Result<std::shared_ptr<Device>> open(Kind kind, int ordinal, const OpenOptions& options = {});
 /// "hip", "sim", "hip:1", "sim:gfx942" or "" / "auto" (hip where a GPU is found, else sim).
 Result<std::shared_ptr<Device>> open(std::string_view description, const OpenOptions& options = {});

@@ -106,8 +106,7 @@ Result<CodeObject> build(const Hiprtc& api, const std::string& source, const std
       s != 0)
     return call_failed(api, "hiprtcCreateProgram", s);
   auto options = pointers(arguments);
-  if (const int s =
-          api.hiprtcCompileProgram(owner.program, static_cast<int>(options.size()), options.data());
+  if (const int s = api.hiprtcCompileProgram(owner.program, static_cast<int>(options.size()), options.data());
       s != 0) {
     auto error = call_failed(api, "hiprtcCompileProgram", s);
     error.error().message += fmt::format(" for {}: {}", name, owner.log());

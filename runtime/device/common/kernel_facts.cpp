@@ -82,6 +82,57 @@ Result<Bytes> metadata_of(Bytes elf) {
   return bad("notes hold no AMDGPU metadata");
 }
 
+/// One MessagePack value's head: what follows it, and how many values it holds.
+struct Head {
+  std::uint64_t skip = 0;      ///< bytes, the head's own included
+  std::uint64_t children = 0;  ///< of an array or map
+};
+
+/// `width` bytes after the first, most significant first.
+std::uint64_t big_endian(Bytes bytes, unsigned width) {
+  std::uint64_t value = 0;
+  for (unsigned i = 1; i <= width && i < bytes.size(); ++i)
+    value = value << 8 | std::to_integer<std::uint64_t>(bytes[i]);
+  return value;
+}
+
+/// By MessagePack's table of formats.
+Head head_of(Bytes bytes) {
+  const auto first = std::to_integer<unsigned>(bytes[0]);
+  if (first <= 0x7f || first >= 0xe0) return {1, 0};
+  if (first <= 0x8f) return {1, std::uint64_t{2} * (first & 15)};
+  if (first <= 0x9f) return {1, first & 15};
+  if (first <= 0xbf) return {1 + std::uint64_t{first & 31}, 0};
+  if (first <= 0xc3) return {1, 0};
+  if (first <= 0xc6) return {1 + (1U << (first - 0xc4)) + big_endian(bytes, 1U << (first - 0xc4)), 0};
+  if (first <= 0xc9) return {2 + (1U << (first - 0xc7)) + big_endian(bytes, 1U << (first - 0xc7)), 0};
+  if (first <= 0xcb) return {first == 0xca ? 5U : 9U, 0};
+  if (first <= 0xd3) return {1 + (1U << (first & 3)), 0};
+  if (first <= 0xd8) return {2 + (1U << (first - 0xd4)), 0};
+  if (first <= 0xdb) return {1 + (1U << (first - 0xd9)) + big_endian(bytes, 1U << (first - 0xd9)), 0};
+  const unsigned width = first % 2 == 0 ? 2 : 4;
+  return {1 + width, big_endian(bytes, width) * (first >= 0xde ? 2 : 1)};
+}
+
+/// The JSON library reads MessagePack by recursion, so depth is bounded before it may look.
+bool is_shallow(Bytes bytes) {
+  constexpr std::size_t deepest = 16;
+  std::vector<std::uint64_t> open{1};  ///< values still to come, per level
+  while (!open.empty()) {
+    if (open.back() == 0) {
+      open.pop_back();
+      continue;
+    }
+    if (bytes.empty() || open.size() > deepest) return false;
+    const Head head = head_of(bytes);
+    if (head.skip > bytes.size()) return false;
+    bytes = bytes.subspan(head.skip);
+    --open.back();
+    if (head.children != 0) open.push_back(head.children);
+  }
+  return true;
+}
+
 std::uint32_t number(const Json& map, const char* key) {
   const auto it = map.find(key);
   return it != map.end() && it->is_number_unsigned() ? it->get<std::uint32_t>() : 0;
@@ -112,6 +163,7 @@ Result<KernelFacts> read_kernel(Bytes code_object, std::string_view kernel) {
   if (const auto target = read_target(code_object); !target) return std::unexpected(target.error());
   const auto note = metadata_of(code_object);
   if (!note) return std::unexpected(note.error());
+  if (!is_shallow(*note)) return bad("metadata is not MessagePack of a depth that metadata has");
   const auto* begin = reinterpret_cast<const std::uint8_t*>(note->data());
   const Json metadata = Json::from_msgpack(begin, begin + note->size(), true, false);
   const auto kernels = metadata.is_object() ? metadata.find("amdhsa.kernels") : metadata.end();
