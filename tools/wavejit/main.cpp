@@ -37,6 +37,8 @@ int run_command(int argc, char** argv) {
   add("run", "Run a kernel on the simulator and compare it with the oracle", add_run);
   add("verify", "Check a code object or an edited .s without running it", add_verify);
   add("mutate", "Break correct kernels and count what the checks catch", add_mutate);
+  add("bundle", "Compile a list of problems into one file that an engine opens", add_bundle);
+  add("cache", "Look after the cache of compiled kernels", add_cache);
   add("info", "Targets, LLVM version, devices", add_info);
   try {
     app.parse(argc, argv);
