@@ -13,8 +13,8 @@
 namespace wavejit::engine {
 namespace {
 
-constexpr std::array<const char*, roles> role_names{"activations", "weights", "scales",    "zero_points",
-                                                    "bias",        "output",  "workspace", "m"};
+constexpr std::array<const char*, roles> role_names{
+    "activations", "weights", "scales", "zero_points", "bias", "output", "workspace", "m", "constant"};
 
 std::unexpected<Error> bad(std::string field, std::string given, std::string allowed) {
   return fail_field(ErrorCode::invalid_argument, std::move(field), std::move(given), std::move(allowed));
@@ -110,12 +110,14 @@ Result<void> check_shape(const Slot& slot, const Tensor& t, const Matrix& matrix
 
 Result<std::uint64_t> check_tensor(const Slot& slot, const Tensor& t, std::int64_t m) {
   const char* name = engine::name(slot.role);
-  if (t.address == 0) return bad(name, "a null address", "a device address");
+  const bool empty = slot.columns == 0;  // K = 0: there is nothing to point to
+  if (t.address == 0 && !empty) return bad(name, "a null address", "a device address");
   if (auto ok = check_type(slot, t); !ok) return std::unexpected(ok.error());
   const auto matrix = flatten(t, name);
   if (!matrix) return std::unexpected(matrix.error());
   const std::int64_t rows = slot.rows_are_m ? m : slot.rows;
   if (auto ok = check_shape(slot, t, *matrix, rows); !ok) return std::unexpected(ok.error());
+  if (empty) return std::uint64_t{0};
   const auto needed = static_cast<std::uint64_t>(((rows - 1) * slot.stride + slot.columns) *
                                                  static_cast<std::int64_t>(templates::bytes(slot.type)));
   if (t.bytes < needed)
@@ -227,6 +229,7 @@ Result<void> bind(const Layout& layout, const Arguments& arguments, std::int64_t
     put(kernarg, slot,
         t != nullptr                   ? t->address
         : slot.role == Role::workspace ? arguments.workspace
+        : slot.role == Role::constant  ? static_cast<std::uint64_t>(slot.value)
                                        : static_cast<std::uint64_t>(m));
   }
   return {};

@@ -50,9 +50,11 @@ enum class Role : std::uint8_t {
   output,
   workspace,
   m,
+  constant,  ///< a number that the problem fixes
   count_
 };
 inline constexpr std::size_t roles = static_cast<std::size_t>(Role::count_);
+inline constexpr std::size_t max_slots = 20;
 const char* name(Role role);
 
 /// One kernel argument, with what a launch must satisfy. Made from templates::Launch, the table that the
@@ -65,13 +67,14 @@ struct Slot {
   std::int64_t rows = 0, columns = 0;  ///< `rows` unused when rows_are_m
   std::int64_t stride = 0;             ///< of a row, elements
   std::uint32_t alignment = 1;
+  std::int64_t value = 0;  ///< of a constant
 };
 
 inline constexpr std::size_t max_kernarg_bytes = 256;
 
 /// The kernel arguments of one kernel.
 struct Layout {
-  std::array<Slot, roles> slots{};
+  std::array<Slot, max_slots> slots{};
   std::size_t count = 0;
   std::uint32_t kernarg_bytes = 0;
   std::uint64_t workspace_bytes = 0;

@@ -7,15 +7,56 @@
 
 #include "runtime/check/checker.hpp"
 #include "runtime/engine/dump.hpp"
+#include "runtime/engine/fallback.hpp"
 
 namespace wavejit::engine {
 
+/// One kernel to find or make. It is used on the stack of the call that asked for it.
 struct Compiler::Job {
+  explicit Job(cache::Key k) : key(std::move(k)) {}
+  Job(const Job&) = delete;
+  Job& operator=(const Job&) = delete;
+  virtual ~Job() = default;
+  /// A serialised Record.
+  virtual Result<cache::Bytes> make(Compiler& compiler) const = 0;
+  /// Whether a record is what this job would make.
+  virtual Result<void> agrees(const cache::Record& record) const = 0;
+  /// nullopt: this kernel cannot be edited.
+  virtual std::optional<Result<cache::OverrideKernel>> load(const cache::OverrideText& text,
+                                                            std::string_view kernel) const = 0;
+  const cache::Key key;
+};
+
+/// A kernel of templates/.
+struct Compiler::FamilyJob final : Job {
+  FamilyJob(cache::Key k, const templates::Problem& p, const templates::Config& c, const target::Target& t,
+            templates::Launch l)
+      : Job(std::move(k)), problem(p), config(c), target(t), launch(std::move(l)) {}
+  Result<cache::Bytes> make(Compiler& compiler) const override { return compiler.generate(*this); }
+  Result<void> agrees(const cache::Record& record) const override {
+    return cache::agrees(record, launch, target);
+  }
+  std::optional<Result<cache::OverrideKernel>> load(const cache::OverrideText& text,
+                                                    std::string_view kernel) const override {
+    return cache::load_override(text, target, launch, kernel);
+  }
   const templates::Problem& problem;
   const templates::Config& config;
   const target::Target& target;
-  cache::Key key;
   templates::Launch launch;  ///< for one row: what a record must agree with
+};
+
+struct Compiler::FallbackJob final : Job {
+  FallbackJob(cache::Key k, const templates::Problem& p, const device::Info& d)
+      : Job(std::move(k)), problem(p), device(d) {}
+  Result<cache::Bytes> make(Compiler&) const override { return fallback::compile(problem, device); }
+  Result<void> agrees(const cache::Record& record) const override { return fallback::agrees(record, device); }
+  std::optional<Result<cache::OverrideKernel>> load(const cache::OverrideText&,
+                                                    std::string_view) const override {
+    return std::nullopt;
+  }
+  const templates::Problem& problem;
+  const device::Info& device;
 };
 
 namespace {
@@ -80,14 +121,19 @@ Result<Compiler::Value> Compiler::get(const templates::Problem& problem, const t
                                       const target::Target& target, std::string_view target_id) {
   const auto parts = cache::key_parts(problem, config, target, target_id);
   if (!parts) return std::unexpected(parts.error());
-  cache::Key key = cache::make_key(*parts);
-  if (Value found = memory_.find(key)) {
-    LiveCounters::add(counters_->kernels[static_cast<std::size_t>(Tier::memory)]);
-    return found;
-  }
   auto launch = templates::launch(problem, config, target, 1);
   if (!launch) return std::unexpected(launch.error());
-  const Job job{problem, config, target, std::move(key), std::move(*launch)};
+  return get(FamilyJob(cache::make_key(*parts), problem, config, target, std::move(*launch)));
+}
+
+Result<Compiler::Value> Compiler::get_fallback(const templates::Problem& problem,
+                                               const device::Info& device) {
+  auto key = fallback::key(problem, device);
+  if (!key) return std::unexpected(key.error());
+  return get(FallbackJob(std::move(*key), problem, device));
+}
+
+Result<Compiler::Value> Compiler::get(const Job& job) {
   auto outcome = flights_.run(job.key, [&]() -> Result<Value> {
     if (Value found = memory_.find(job.key)) {
       LiveCounters::add(counters_->kernels[static_cast<std::size_t>(Tier::memory)]);
@@ -126,7 +172,9 @@ std::optional<Compiler::Value> Compiler::from_override(const Job& job, std::stri
     return nullptr;
   }
   if (!*text) return std::nullopt;
-  auto loaded = cache::load_override(**text, job.target, job.launch, kernel);
+  auto attempt = job.load(**text, kernel);
+  if (!attempt) return std::nullopt;
+  Result<cache::OverrideKernel>& loaded = *attempt;
   if (!loaded) {
     LiveCounters::add(counters_->refused_overrides);
     note(LogLevel::warning, "override refused, the generated kernel is used: " + loaded.error().message);
@@ -144,7 +192,7 @@ std::optional<cache::Record> Compiler::usable(const Job& job, const cache::Bytes
     why = record.error().message;
     return std::nullopt;
   }
-  if (auto ok = cache::agrees(*record, job.launch, job.target); !ok) {
+  if (auto ok = job.agrees(*record); !ok) {
     why = ok.error().message;
     return std::nullopt;
   }
@@ -193,13 +241,15 @@ Result<Compiler::Value> Compiler::from_disk_or_compile(const Job& job) {
 
 Result<cache::Bytes> Compiler::compile(const Job& job) {
   const Clock::time_point start = Clock::now();
-  auto kernel = templates::generate(job.problem, job.config, job.target);
+  auto made = job.make(*this);
   LiveCounters::add(counters_->compile_nanoseconds, nanoseconds_since(start));
-  if (!kernel) {
-    LiveCounters::add(counters_->compile_failures);
-    return std::unexpected(kernel.error());
-  }
-  LiveCounters::add(counters_->compiles);
+  LiveCounters::add(made ? counters_->compiles : counters_->compile_failures);
+  return made;
+}
+
+Result<cache::Bytes> Compiler::generate(const FamilyJob& job) {
+  auto kernel = templates::generate(job.problem, job.config, job.target);
+  if (!kernel) return std::unexpected(kernel.error());
   if (check_) {
     if (auto ok = judge(*kernel); !ok) {
       LiveCounters::add(counters_->gate_refusals);
@@ -219,7 +269,17 @@ Result<std::string> Compiler::explain(const templates::Problem& problem, const t
                                       const target::Target& target, std::string_view target_id) {
   const auto parts = cache::key_parts(problem, config, target, target_id);
   if (!parts) return std::unexpected(parts.error());
-  const cache::Key key = cache::make_key(*parts);
+  return explain(cache::make_key(*parts));
+}
+
+Result<std::string> Compiler::explain_fallback(const templates::Problem& problem,
+                                               const device::Info& device) {
+  const auto key = fallback::key(problem, device);
+  if (!key) return std::unexpected(key.error());
+  return explain(*key);
+}
+
+std::string Compiler::explain(const cache::Key& key) {
   const std::string head = to_hex(key.digest) + ": ";
   if (memory_.find(key)) return head + "in memory";
   std::string text;

@@ -27,6 +27,9 @@ class Compiler {
   /// `problem` and `config` are normalised; `target_id` is the device's.
   Result<Value> get(const templates::Problem& problem, const templates::Config& config,
                     const target::Target& target, std::string_view target_id);
+  /// The plain kernel by hiprtc (fallback.hpp). `problem` is normalised for it.
+  Result<Value> get_fallback(const templates::Problem& problem, const device::Info& device);
+  Result<std::string> explain_fallback(const templates::Problem& problem, const device::Info& device);
   Result<std::string> explain(const templates::Problem& problem, const templates::Config& config,
                               const target::Target& target, std::string_view target_id);
   void clear_memory() { memory_.clear(); }
@@ -35,13 +38,18 @@ class Compiler {
 
  private:
   struct Job;
+  struct FamilyJob;
+  struct FallbackJob;
   Compiler(const EngineOptions& options, LogFunction log, std::shared_ptr<LiveCounters> counters);
+  Result<Value> get(const Job& job);
   Result<Value> find_or_make(const Job& job);
+  std::string explain(const cache::Key& key);
   /// nullopt: there is no such file; nullptr: there is one, and it was refused.
   std::optional<Value> from_override(const Job& job, std::string_view kernel);
   Value from_bundle(const Job& job);
   Result<Value> from_disk_or_compile(const Job& job);
   Result<cache::Bytes> compile(const Job& job);
+  Result<cache::Bytes> generate(const FamilyJob& job);
   [[nodiscard]] std::optional<cache::Record> usable(const Job& job, const cache::Bytes& payload,
                                                     std::string& why) const;
   void note(LogLevel level, std::string_view text) const {

@@ -8,6 +8,7 @@
 
 #include "runtime/engine/compiler.hpp"
 #include "runtime/engine/environment.hpp"
+#include "runtime/engine/fallback.hpp"
 #include "runtime/engine/modules.hpp"
 #include "runtime/engine/plan.hpp"
 #include "runtime/engine/plan_cache.hpp"
@@ -124,11 +125,13 @@ class Impl {
     templates::Problem problem;
     const target::Target* target = nullptr;
     std::shared_ptr<device::Device> device;
-    std::vector<templates::Selection> selections;
+    std::vector<templates::Selection> selections;  ///< empty: no family serves this, the fallback is asked
+    Error refusal;                                 ///< the families' reason then
   };
   Result<Asked> ask(const templates::Problem& problem, MRange range, std::size_t device) const;
   Result<PlanCache::Value> make(const templates::Problem& problem, MRange range, std::size_t device);
   Result<Choice> choose(const Asked& asked, const templates::Selection& selection);
+  Result<Choice> choose_fallback(const Asked& asked);
 
   std::vector<std::shared_ptr<device::Device>> devices_;
   std::shared_ptr<LiveCounters> counters_;
@@ -153,7 +156,18 @@ Result<Impl::Asked> Impl::ask(const templates::Problem& problem, MRange range, s
     return fail_field(ErrorCode::unknown_target, "device", asked.device->info().target_id,
                       "of a target that wavejit knows");
   auto normalised = templates::normalise(problem, *asked.target);
-  if (!normalised) return std::unexpected(normalised.error());
+  if (!normalised) {
+    // What is wrong for every kernel stays wrong; what a family merely does not do, the plain kernel may.
+    asked.refusal = normalised.error();
+    if (asked.refusal.code != ErrorCode::unsupported && problem.k != 0) return std::unexpected(asked.refusal);
+    auto plain = fallback::normalise(problem);
+    if (!plain) return std::unexpected(plain.error());
+    if (range.last > fallback::most_rows)
+      return fail_field(ErrorCode::invalid_argument, "range", std::to_string(range.last),
+                        fmt::format("at most {} for the plain kernel", fallback::most_rows));
+    asked.problem = *plain;
+    return asked;
+  }
   asked.problem = *normalised;
   auto selections = templates::select_configs(asked.problem, *asked.target, range.first, range.last);
   if (!selections) return std::unexpected(selections.error());
@@ -183,6 +197,27 @@ Result<Choice> Impl::choose(const Asked& asked, const templates::Selection& sele
   return choice;
 }
 
+Result<Choice> Impl::choose_fallback(const Asked& asked) {
+  const device::Info& info = asked.device->info();
+  auto code = compiler_->get_fallback(asked.problem, info);
+  if (!code) {
+    Error error = asked.refusal;
+    error.message += "; nor can the plain kernel be made: " + code.error().message;
+    return std::unexpected(std::move(error));
+  }
+  auto module = modules_.get(*asked.device, (*code)->record);
+  if (!module) return std::unexpected(module.error());
+  Choice choice;
+  choice.code = std::move(*code);
+  choice.module = std::move(*module);
+  choice.layout = fallback::layout(asked.problem);
+  choice.block = {fallback::tile, fallback::tile, 1};
+  choice.tile_m = fallback::tile;
+  choice.tiles_n = static_cast<std::uint32_t>((asked.problem.n + fallback::tile - 1) / fallback::tile);
+  choice.rows_along_y = true;
+  return choice;
+}
+
 Result<PlanCache::Value> Impl::make(const templates::Problem& problem, MRange range, std::size_t device) {
   auto asked = ask(problem, range, device);
   if (!asked) return std::unexpected(asked.error());
@@ -191,6 +226,13 @@ Result<PlanCache::Value> Impl::make(const templates::Problem& problem, MRange ra
   plan->range = range;
   plan->device = asked->device;
   plan->counters = counters_;
+  if (asked->selections.empty()) {
+    auto choice = choose_fallback(*asked);
+    if (!choice) return std::unexpected(choice.error());
+    plan->choices.push_back(std::move(*choice));
+    plan->intervals.push_back({range.last, 0});
+    return plan;
+  }
   // Ranges alternate between few Configs: each is compiled once, for the largest of its ranges.
   for (const templates::Selection& s : asked->selections) {
     const std::string text = templates::canonical(s.config);
@@ -237,6 +279,11 @@ Result<std::vector<std::string>> Impl::explain(const templates::Problem& problem
   auto asked = ask(problem, range, device);
   if (!asked) return std::unexpected(asked.error());
   std::vector<std::string> lines;
+  if (asked->selections.empty()) {
+    auto line = compiler_->explain_fallback(asked->problem, asked->device->info());
+    if (!line) return std::unexpected(line.error());
+    lines.push_back(std::move(*line));
+  }
   for (const templates::Selection& s : asked->selections) {
     auto line = compiler_->explain(asked->problem, s.config, *asked->target, asked->device->info().target_id);
     if (!line) return std::unexpected(line.error());

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 namespace wavejit {
 namespace engine {
@@ -37,7 +38,9 @@ Result<void> PlanData::launch(device::Stream stream, const Arguments& arguments)
   std::array<std::byte, max_kernarg_bytes> kernarg{};
   if (auto ok = bind(c->layout, arguments, *m, kernarg); !ok) return ok;
   device::Geometry geometry;
-  geometry.grid = {static_cast<std::uint32_t>((*m + c->tile_m - 1) / c->tile_m), c->tiles_n, 1};
+  const auto tiles_m = static_cast<std::uint32_t>((*m + c->tile_m - 1) / c->tile_m);
+  geometry.grid = {tiles_m, c->tiles_n, 1};
+  if (c->rows_along_y) std::swap(geometry.grid[0], geometry.grid[1]);
   geometry.block = c->block;
   return device->launch(*c->module, geometry, std::span(kernarg).first(c->layout.kernarg_bytes), stream);
 }

@@ -25,6 +25,7 @@ struct Choice {
   Layout layout;
   std::array<std::uint32_t, 3> block{1, 1, 1};
   std::uint32_t tile_m = 1, tiles_n = 1;
+  bool rows_along_y = false;  ///< the fallback's grid
 };
 
 /// Rows up to `last` (from the previous interval's last + 1) take `choice`.

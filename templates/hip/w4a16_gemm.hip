@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// output[m, n] = sum over k of activations[m, k] * (q[n, k] - z[n, k / group]) * scales[n, k / group]
+// output[m, n] = (bias[n] +) sum over k of activations[m, k] * (q[n, k] - z[n, k / group]) * scales[n, k / group]
 //
 // One work-item makes one element, k ascending, each step a fused multiply-add in f32. Weights are not
 // rounded to 16 bits. Any m, n, k and group: k need not be a multiple of anything, the last group may be
@@ -9,6 +9,7 @@
 // Definitions
 //   WAVEJIT_BF16         1: activations, scales and output are bf16; 0: f16
 //   WAVEJIT_ZERO_POINTS  1: packed zero points; 0: z = 8 everywhere, the argument is not read
+//   WAVEJIT_BIAS         1: bias[n] is added in f32 before the one rounding; not with WAVEJIT_PARTIAL
 //   WAVEJIT_PARTIAL      1: for split-K. Grid z is the number of slices; slice i sums its share of the groups
 //                        and stores f32 to `partial` [slices, m, n]; splitk_reduce.hip finishes. 0: output
 //
@@ -24,7 +25,8 @@
 //       80  activation_stride, weight_stride, scale_stride, zero_point_stride, output_stride
 //           five 64-bit integers, in elements
 //      120  slices              64-bit integer: grid z
-//      128  end
+//      128  bias                16-bit [n]; not read unless WAVEJIT_BIAS
+//      136  end
 #include "numbers.h"
 
 typedef long long Size;
@@ -39,7 +41,7 @@ extern "C" __global__ void __launch_bounds__(256)
 wavejit_w4a16_gemm(const Bits16* activations, const unsigned* weights, const Bits16* scales,
                    const unsigned* zero_points, Bits16* output, float* partial, Size m, Size n, Size k,
                    Size group, Size activation_stride, Size weight_stride, Size scale_stride,
-                   Size zero_point_stride, Size output_stride, Size slices) {
+                   Size zero_point_stride, Size output_stride, Size slices, const Bits16* bias) {
   const Size column = (Size)blockIdx.x * 16 + threadIdx.x;
   const Size row = (Size)blockIdx.y * 16 + threadIdx.y;
   if (row >= m || column >= n) return;
@@ -67,6 +69,9 @@ wavejit_w4a16_gemm(const Bits16* activations, const unsigned* weights, const Bit
 #if WAVEJIT_PARTIAL
   partial[((Size)blockIdx.z * m + row) * n + column] = sum;
 #else
+#if WAVEJIT_BIAS
+  sum += to_float(bias[column]);
+#endif
   output[row * output_stride + column] = to_bits(sum);
 #endif
 }

@@ -98,8 +98,8 @@ std::vector<std::uint64_t> gemm_arguments(const Product& p, const Operands& o, d
   const auto groups = static_cast<std::uint64_t>(p.shape.groups());
   return {o.activations, o.weights, o.scales, o.zero_points, output, partial, static_cast<std::uint64_t>(p.m),
           n, k, static_cast<std::uint64_t>(p.shape.group),
-          // strides: activations, weights, scales, zero points, output; slices
-          k, k / 8, groups, groups, n, slices};
+          // strides: activations, weights, scales, zero points, output; slices; bias
+          k, k / 8, groups, groups, n, slices, 0};
 }
 
 device::Geometry gemm_geometry(const Product& p, std::uint32_t slices) {
