@@ -71,6 +71,13 @@ Signature signature(Opcode op, const target::Target& target) {
     if (spec.cls == 'M') spec.width = mask_width;
   for (OperandSpec& spec : result.src)
     if (spec.cls == 'M') spec.width = mask_width;
+  // On gfx9 v_cmpx writes its mask to VCC or an SGPR pair as well as to EXEC (CDNA3 ISA manual, VOPC).
+  const OpcodeInfo& op_info = info(op);
+  if (target.generation == target::Generation::gfx9 && op_info.pipe == Pipe::valu &&
+      op_info.has(flag::exec_w)) {
+    result.dst[0] = {'M', mask_width};
+    result.dst_count = 1;
+  }
   return result;
 }
 

@@ -207,6 +207,8 @@ std::optional<Operand> parse_register(std::string_view text) {
 }
 
 std::optional<Operand> parse_constant(std::string_view text) {
+  // A literal whose value has an inline form too.
+  (void)unwrap(text, "lit(", ")");
   for (const InlineFloat& f : inline_floats)
     if (f.text == text) return fimm(f.bits);
   if (text.starts_with(inverse_two_pi)) return fimm(0x3E22F983);

@@ -90,9 +90,6 @@ int destinations(const Instruction& inst, const Signature& sig, unsigned operand
   // Atomics that return nothing and loads that go to LDS have no destination.
   const bool may_lack = inst.has(flag::atomic) || inst.mods.lds;
   if (may_lack && sig.dst_count == 1 && operands + 1 == expected) return 0;
-  // Before gfx10 v_cmpx writes its mask to SGPRs as well as to EXEC.
-  const bool may_have = inst.has(flag::exec_w) && inst.pipe() == Pipe::valu;
-  if (may_have && operands == expected + 1) return sig.dst_count + 1;
   return -1;
 }
 

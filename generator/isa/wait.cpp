@@ -22,10 +22,18 @@ struct Layout {
 };
 
 constexpr Layout gfx9_layout{.vm_low = {0, 4}, .vm_high = {14, 2}, .exp = {4, 3}, .lgkm = {8, 4}};
+constexpr Layout gfx10_layout{.vm_low = {0, 4}, .vm_high = {14, 2}, .exp = {4, 3}, .lgkm = {8, 6}};
 constexpr Layout gfx11_layout{.vm_low = {10, 6}, .vm_high = {0, 0}, .exp = {0, 3}, .lgkm = {4, 6}};
 
 const Layout& layout(const target::Target& target) {
-  return target.generation == target::Generation::gfx9 ? gfx9_layout : gfx11_layout;
+  switch (target.generation) {
+    case target::Generation::gfx9:
+      return gfx9_layout;
+    case target::Generation::gfx10:
+      return gfx10_layout;
+    default:
+      return gfx11_layout;
+  }
 }
 
 }  // namespace

@@ -53,14 +53,16 @@ Result<const target::Target*> find_target(const elf::File& file, CodeObject& obj
   constexpr std::uint32_t machine_mask = 0xFF;
   if (object.isa_name.starts_with(prefix)) {
     const std::string_view name = std::string_view(object.isa_name).substr(prefix.size());
-    if (const target::Target* t = target::find(name)) return t;
+    if (const target::Target* t = target::find_simulated(name)) return t;
     return fail_field(ErrorCode::unknown_target, "amdhsa.target", object.isa_name,
                       "a target that has a table");
   }
-  for (const target::Target& t : target::all()) {
-    if ((t.elf_flags & machine_mask) != (file.flags & machine_mask)) continue;
-    object.isa_name = fmt::format("{}{}", prefix, t.name);
-    return &t;
+  for (const auto tables : {target::all(), target::simulator_only()}) {
+    for (const target::Target& t : tables) {
+      if ((t.elf_flags & machine_mask) != (file.flags & machine_mask)) continue;
+      object.isa_name = fmt::format("{}{}", prefix, t.name);
+      return &t;
+    }
   }
   return fail_field(ErrorCode::unknown_target, "e_flags", fmt::format("0x{:x}", file.flags),
                     "those of a target that has a table");

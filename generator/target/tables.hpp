@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Private to this floor: one maker per architecture. Files by family: rdna3.cpp, rdna4.cpp, cdna.cpp.
+// Private to this floor: one maker per architecture. Files by family: rdna3.cpp, rdna4.cpp, cdna.cpp;
+// simulated.cpp: those that only the simulator knows.
 #pragma once
 
 #include "generator/target/target.hpp"
@@ -18,5 +19,7 @@ Target make_gfx1200();
 Target make_gfx1201();
 Target make_gfx942();
 Target make_gfx950();
+Target make_gfx90a();
+Target make_gfx1030();
 
 }  // namespace wavejit::target

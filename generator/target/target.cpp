@@ -11,6 +11,12 @@ namespace {
 
 unsigned round_up(unsigned value, unsigned granule) { return (value + granule - 1) / granule * granule; }
 
+const Target* find_in(std::span<const Target> tables, std::string_view name) {
+  const std::string_view base = name.substr(0, name.find(':'));
+  const auto it = std::ranges::find(tables, base, &Target::name);
+  return it == tables.end() ? nullptr : &*it;
+}
+
 }  // namespace
 
 std::span<const Target> all() {
@@ -20,10 +26,16 @@ std::span<const Target> all() {
   return tables;
 }
 
-const Target* find(std::string_view name) {
-  const std::string_view base = name.substr(0, name.find(':'));
-  const auto it = std::ranges::find(all(), base, &Target::name);
-  return it == all().end() ? nullptr : &*it;
+std::span<const Target> simulator_only() {
+  static const std::array tables{make_gfx1030(), make_gfx90a()};
+  return tables;
+}
+
+const Target* find(std::string_view name) { return find_in(all(), name); }
+
+const Target* find_simulated(std::string_view name) {
+  const Target* target = find(name);
+  return target != nullptr ? target : find_in(simulator_only(), name);
 }
 
 unsigned unified_vgprs(const Target& target, unsigned vgprs, unsigned agprs) {

@@ -10,7 +10,7 @@
 namespace wavejit::target {
 
 /// Instruction-set generation: decides spelling, encodings, wait counters and barrier form.
-enum class Generation : std::uint8_t { gfx9, gfx11, gfx12 };
+enum class Generation : std::uint8_t { gfx9, gfx10, gfx11, gfx12 };
 
 /// How v_dot2_bf16_bf16 rounds its result to bf16.
 enum class Dot2Bf16Rounding : std::uint8_t { absent, toward_zero, nearest_even };
@@ -115,8 +115,9 @@ struct Target {
   /// Vector loads that write LDS themselves: bit n-1 set = n dwords a lane. The place in LDS is M0 plus
   /// the immediate offset plus lane times size.
   std::uint8_t lds_dma_dwords = 0;
-  bool has_split_barrier = false;  ///< s_barrier_signal and s_barrier_wait in place of s_barrier
-  bool workgroup_ids_in_ttmp;      ///< gfx12: x in ttmp9, y and z in the halves of ttmp7
+  bool has_split_barrier = false;   ///< s_barrier_signal and s_barrier_wait in place of s_barrier
+  bool packed_workitem_ids = true;  ///< x, y and z in 10 bits each of v0, not in v0, v1 and v2
+  bool workgroup_ids_in_ttmp;       ///< gfx12: x in ttmp9, y and z in the halves of ttmp7
   std::uint8_t max_user_sgprs;
   std::uint16_t elf_flags;  ///< EF_AMDGPU_MACH with features
   MatrixShape wmma16;       ///< the f16/bf16 shape that GEMM families use
@@ -129,6 +130,12 @@ struct Target {
 
 /// All tables, in the order of their names.
 std::span<const Target> all();
+
+/// Targets that the simulator runs code of and nothing is generated for; not in all().
+std::span<const Target> simulator_only();
+
+/// As find(), among all() and simulator_only().
+const Target* find_simulated(std::string_view name);
 
 /// nullptr when there is no table. Feature suffixes ("gfx942:sramecc+") are cut off first.
 const Target* find(std::string_view name);

@@ -257,6 +257,7 @@ class Constants {
     switch (generation) {
       case target::Generation::gfx9:
         return 0xFU << 15;  // DATA_FORMAT
+      case target::Generation::gfx10:
       case target::Generation::gfx11:
         return 0x7FU << 12;
       case target::Generation::gfx12:

@@ -30,6 +30,7 @@ std::uint32_t rsrc1_reserved(Generation g) {
   switch (g) {
     case Generation::gfx9:
       return rsrc1_zero | rsrc1_zero_gfx9;
+    case Generation::gfx10:
     case Generation::gfx11:
       return rsrc1_zero | rsrc1_zero_gfx10;
     case Generation::gfx12:
@@ -43,6 +44,8 @@ std::uint32_t rsrc3_reserved(Generation g) {
   switch (g) {
     case Generation::gfx9:
       return ~(bits(5, 0) | bit(16));
+    case Generation::gfx10:
+      return ~bits(3, 0);  // shared VGPRs of wave64
     case Generation::gfx11:
       return ~bits(9, 4);
     case Generation::gfx12:

@@ -177,6 +177,9 @@ void packed_wait(std::uint32_t v, const target::Target& target, WaitLimits& limi
     vm = (v & 0xF) | (v >> 14 & 3) << 4;
     lgkm = v >> 8 & 0xF;
     lgkm_idle = 0xF;
+  } else if (target.generation == target::Generation::gfx10) {
+    vm = (v & 0xF) | (v >> 14 & 3) << 4;
+    lgkm = v >> 8 & 0x3F;
   } else {
     vm = v >> 10 & 0x3F;
     lgkm = v >> 4 & 0x3F;

@@ -406,7 +406,7 @@ Result<Program> Program::create(const lower::DecodedKernel& kernel, const target
                       "at most 65536 bytes per work-item");
   }
   if (auto ok = Decoder(kernel, *code).run(); !ok) return std::unexpected(std::move(ok.error()));
-  code->register_rows = std::max({code->register_rows, code->allocated_vgprs, 1U});
+  code->register_rows = std::max({code->register_rows, code->allocated_vgprs, 3U});
   if (auto ok = find_entry(*code); !ok) return std::unexpected(std::move(ok.error()));
   const bool uses_sdwa = std::ranges::any_of(code->insts, [](const Inst& i) { return i.mods.sdwa.on; });
   code->scratch_rows = code->register_rows;

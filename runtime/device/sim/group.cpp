@@ -56,16 +56,19 @@ void start_scalars(Wave& w, const Worker& worker, const Workgroup& g) {
 
 void start_vectors(Wave& w, const std::array<std::uint32_t, 3>& block, std::uint64_t first_item,
                    std::uint64_t active) {
+  const unsigned dims = w.code->entry.workitem_id_dims;
+  const bool packed = w.code->target->packed_workitem_ids;
   std::uint32_t* ids = w.row(0);
   for (unsigned l = 0; l < w.lanes; ++l) {
     const std::uint64_t item = first_item + l;
     const auto x = static_cast<std::uint32_t>(item % block[0]);
     const auto y = static_cast<std::uint32_t>(item / block[0] % block[1]);
     const auto z = static_cast<std::uint32_t>(item / block[0] / block[1]);
-    const unsigned dims = w.code->entry.workitem_id_dims;
-    ids[l] = x | (dims > 1 ? y << 10 : 0) | (dims > 2 ? z << 20 : 0);
+    ids[l] = packed ? x | (dims > 1 ? y << 10 : 0) | (dims > 2 ? z << 20 : 0) : x;
+    if (!packed && dims > 1) w.row(1)[l] = y;
+    if (!packed && dims > 2) w.row(2)[l] = z;
   }
-  set_undefined(w, 0, active, 0, 0, detail::both_halves);
+  for (unsigned r = 0; r < (packed ? 1 : dims); ++r) set_undefined(w, r, active, 0, 0, detail::both_halves);
 }
 
 void start_wave(Wave& w, Worker& worker, Workgroup& g, unsigned id, std::uint64_t items) {

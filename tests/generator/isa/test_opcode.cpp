@@ -12,7 +12,8 @@ using isa::Opcode;
 using isa::spelling;
 using target::Generation;
 
-constexpr Generation generations[] = {Generation::gfx9, Generation::gfx11, Generation::gfx12};
+constexpr Generation generations[] = {Generation::gfx9, Generation::gfx10, Generation::gfx11,
+                                      Generation::gfx12};
 
 TEST_CASE("a signature lists destinations and sources", "[isa]") {
   const target::Target& wave32 = *target::find("gfx1151");

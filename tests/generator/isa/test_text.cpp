@@ -75,6 +75,9 @@ TEST_CASE("operand modifiers and constants", "[isa]") {
   CHECK(parsed("v_mov_b32_e32 v0, 0.15915494").src[0] == isa::fimm(0x3E22F983));
   CHECK(parsed("v_mov_b32_e32 v0, 0xffffff9c").src[0] == isa::imm(0xFFFFFF9C));
   CHECK(parsed("v_mov_b32_e32 v0, -16").src[0] == isa::imm(-16));
+  // What LLVM 22 prints for a literal whose value has an inline form (recorded RDNA3 vectors have such).
+  CHECK(parsed("v_add_f32_e64 v1, v0, lit(0x0) clamp").src[1] == isa::imm(0));
+  CHECK(parsed("v_add_co_ci_u32_e64 v0, null, lit(0xffffffff), 1, s6").src[0] == isa::imm(0xFFFFFFFF));
   CHECK(parsed("v_mov_b32_e32 v0, src_scc").src[0] == isa::special(isa::Special::scc));
   CHECK(parsed("s_mov_b32 exec_lo, ttmp9").src[0] == isa::sgpr(isa::sreg::ttmp0 + 9));
   CHECK(parsed("s_mov_b64 vcc, exec").dst[0] == isa::sgpr(isa::sreg::vcc_lo, 2));

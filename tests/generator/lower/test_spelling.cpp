@@ -21,9 +21,9 @@ std::vector<Opcode> all_opcodes() {
 
 void check(Generation generation, const std::vector<target::Target>& members) {
   for (const Opcode op : all_opcodes()) {
-    // Outside gfx9 the assembler reads these as the instructions that take a sign for each source.
+    // From gfx11 on the assembler reads these as the instructions that take a sign for each source.
     const bool read_as_another = op == Opcode::v_dot4_i32_i8 || op == Opcode::v_dot8_i32_i4;
-    if (read_as_another && generation != Generation::gfx9) continue;
+    if (read_as_another && generation >= Generation::gfx11) continue;
     const std::string_view own = isa::spelling(op, generation);
     const std::string_view name = own.empty() ? isa::info(op).name : own;
     INFO(name);
@@ -34,6 +34,10 @@ void check(Generation generation, const std::vector<target::Target>& members) {
 
 TEST_CASE("gfx9 spellings are LLVM's", "[isa][lower]") {
   check(Generation::gfx9, {test::any_table("gfx942"), test::any_table("gfx950")});
+}
+
+TEST_CASE("gfx10 spellings are LLVM's", "[isa][lower]") {
+  check(Generation::gfx10, {*target::find_simulated("gfx1030")});
 }
 
 TEST_CASE("gfx11 spellings are LLVM's", "[isa][lower]") {

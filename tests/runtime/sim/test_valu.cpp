@@ -172,6 +172,37 @@ TEST_CASE("Inactive lanes keep their values and compare false", "[sim][valu]") {
   CHECK(b->probe->sgpr(isa::sreg::exec_lo) == 0x30);
 }
 
+// CDNA3 ISA manual, V_CMPX_*: "EXEC.u64[laneId] = D0.u64[laneId] = ...": on gfx9 the mask goes to VCC or an
+// SGPR pair too; inactive lanes get 0 in both.
+TEST_CASE("On gfx9 v_cmpx writes EXEC and the mask that it names", "[sim][valu]") {
+  const struct {
+    const char* body;
+    unsigned mask;
+  } cases[] = {{"v_cmpx_gt_u32_e32 vcc, 40, v1", isa::sreg::vcc_lo},
+               {"v_cmpx_gt_u32_e64 s[20:21], 40, v1", 20},
+               {"v_cmpx_gt_f32_e64 s[20:21], v2, v3", 20}};
+  for (const char* target : {"gfx942", "gfx950"}) {
+    for (const auto& c : cases) {
+      INFO(target << ": " << c.body);
+      auto bench = make_bench({.body = c.body, .target = target});
+      sim::Probe& p = *bench->probe;
+      for (unsigned l = 0; l < 64; ++l) {
+        p.set_vgpr(1, l, l);
+        p.set_vgpr(2, l, l < 40 ? 0x40000000 : 0x3F800000);  // 2.0 below lane 40, else 1.0
+        p.set_vgpr(3, l, 0x3FC00000);                        // 1.5
+      }
+      p.set_sgpr(isa::sreg::exec_lo, 0xFFFFFFFE);
+      p.run();
+      CHECK(text(p.faults()).empty());
+      CHECK(p.sgpr(isa::sreg::exec_lo) == 0xFFFFFFFE);
+      CHECK(p.sgpr(isa::sreg::exec_hi) == 0xFF);
+      CHECK(p.sgpr(c.mask) == 0xFFFFFFFE);
+      CHECK(p.sgpr(c.mask + 1) == 0xFF);
+      CHECK(p.sgpr_defined(c.mask));
+    }
+  }
+}
+
 TEST_CASE("Lanes read and written by name", "[sim][valu]") {
   auto b = make_bench(
       {.body = "s_mov_b32 exec_lo, 0xffffff00\n v_readfirstlane_b32 s10, v0\n v_readlane_b32 s11, v0, 3\n"

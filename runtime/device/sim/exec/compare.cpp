@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// VALU: comparisons. v_cmp writes a mask with 0 in inactive lanes; v_cmpx writes EXEC.
+// VALU: comparisons. v_cmp writes a mask with 0 in inactive lanes; v_cmpx writes EXEC (gfx9: and
+// the mask that it names).
 #include "runtime/device/sim/exec/valu.hpp"
 
 namespace wavejit::sim::WAVEJIT_SIM_VARIANT {
@@ -7,11 +8,8 @@ namespace {
 
 void finish(Wave& w, const Inst& inst, const Lanes& flags) {
   const u64 bits = pack_bits(flags, w.lanes) & write_mask(w, inst);
-  if (inst.has_dst) {
-    w.set_mask(inst.dst, bits);
-  } else {
-    w.set_exec(bits);
-  }
+  if (inst.has_dst) w.set_mask(inst.dst, bits);
+  if (inst.swrite.test(isa::sreg::exec_lo)) w.set_exec(bits);
 }
 
 template <class T, auto F>

@@ -163,6 +163,8 @@ void add_convert(Handlers& h) {
         f16_from_int16<[](u32 a) { return static_cast<float>(static_cast<std::int16_t>(a)); }>);
   h.set(Opcode::v_cvt_u16_f16, int16_from_f16<[](float a) { return f32_to_u16(a); }>);
   h.set(Opcode::v_cvt_i16_f16, int16_from_f16<[](float a) { return f32_to_i16(a); }>);
+  h.set(Opcode::v_cvt_norm_i16_f16, int16_from_f16<[](float a) { return f32_to_snorm16(a); }>);
+  h.set(Opcode::v_cvt_norm_u16_f16, int16_from_f16<[](float a) { return f32_to_unorm16(a); }>);
   h.set(Opcode::v_cvt_pk_rtz_f16_f32, pack_from_f32<[](u32 a) { return f32_to_f16(a, Round::zero); }>);
   h.set(Opcode::v_cvt_pk_bf16_f32, pack_from_f32<[](u32 a) { return f32_to_bf16_nearest(a); }>);
   h.set(Opcode::v_cvt_pk_i16_f32, pack_from_f32<[](u32 a) { return f32_to_i16(as_f32(a)); }>);

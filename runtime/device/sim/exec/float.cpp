@@ -122,6 +122,12 @@ void trans(Wave& w, const Inst& inst) {
   store_row(w, inst.dst, out.x, write_mask(w, inst));
 }
 
+/// A multiplication for lighting: -max where the exponent or the control says that there is no light.
+WJ_SIM_INLINE float mullit(float a, float b, float c) {
+  const bool dark = is_nan(bits_of(b)) || bits_of(b) >= 0xFF7FFFFF || !(c > 0.0F);
+  return dark ? as_f32(0xFF7FFFFF) : a * b;
+}
+
 }  // namespace
 
 void add_float(Handlers& h) {
@@ -132,6 +138,7 @@ void add_float(Handlers& h) {
   h.set(Opcode::v_subrev_f32, f32<[](float a, float b) { return b - a; }>, f);
   h.set(Opcode::v_mul_f32, f32<[](float a, float b) { return a * b; }>, f);
   h.set(Opcode::v_fma_f32, f32<fma3>, f);
+  h.set(Opcode::v_mullit_f32, f32<[](float a, float b, float c) { return mullit(a, b, c); }>, f);
   h.set(Opcode::v_fmaak_f32, f32<fma3>, f);
   h.set(Opcode::v_fmamk_f32, f32<fma3>, f);
   h.set(Opcode::v_fmac_f32, fmac, f);

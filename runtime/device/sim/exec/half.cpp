@@ -45,15 +45,15 @@ void minmax(Wave& w, const Inst& inst) {
   }
 }
 
-/// minimum or maximum of three; of two against the third (minmax, maxmin are not f16 on these targets).
-template <bool Maximum>
+/// Of the first two, then of that and the third: min3, max3, and minmax, maxmin where the two differ.
+template <bool Inner, bool Outer = Inner>
 void extreme3(Wave& w, const Inst& inst) {
   w.mode.ieee
       ? f16<[](float a, float b, float c) {
-          return extreme_ieee<Maximum>(as_f32(extreme_ieee<Maximum>(a, b)), c);
+          return extreme_ieee<Outer>(as_f32(extreme_ieee<Inner>(a, b)), c);
         }>(w, inst)
-      : f16<[](float a, float b, float c) { return extreme<Maximum>(as_f32(extreme<Maximum>(a, b)), c); }>(
-            w, inst);
+      : f16<[](float a, float b, float c) { return extreme<Outer>(as_f32(extreme<Inner>(a, b)), c); }>(w,
+                                                                                                       inst);
 }
 
 WJ_SIM_INLINE u32 median(float a, float b, float c) {
@@ -183,6 +183,8 @@ void add_half(Handlers& h) {
   h.set(Opcode::v_fmamk_f16, f16<fma3>, f);
   h.set(Opcode::v_min3_f16, extreme3<false>);
   h.set(Opcode::v_max3_f16, extreme3<true>);
+  h.set(Opcode::v_minmax_f16, extreme3<false, true>);
+  h.set(Opcode::v_maxmin_f16, extreme3<true, false>);
   h.set(Opcode::v_med3_f16, f16<[](float a, float b, float c) { return median(a, b, c); }>);
   h.set(Opcode::v_rndne_f16, f16<[](float a) { return bits_of(__builtin_roundevenf(a)); }>);
   h.set(Opcode::v_trunc_f16, f16<[](float a) { return bits_of(__builtin_truncf(a)); }>);

@@ -62,13 +62,17 @@ WJ_SIM_INLINE u32 median(i64 a, i64 b, i64 c) {
   return low32(std::max(std::min(a, b), std::min(std::max(a, b), c)));
 }
 
-WJ_SIM_INLINE u32 sad_u8(u32 a, u32 b, u32 c) {
-  for (unsigned i = 0; i < 32; i += 8) {
-    const u32 x = a >> i & 0xFF;
-    const u32 y = b >> i & 0xFF;
-    c += x > y ? x - y : y - x;
+/// Sum of absolute differences of the parts of `Bits` bits; masked: parts where `b` is 0 do not count.
+template <unsigned Bits, bool Masked = false>
+WJ_SIM_INLINE u32 differences(u32 a, u32 b) {
+  constexpr u32 part = Bits == 32 ? ~0U : (1U << Bits % 32) - 1;
+  u32 sum = 0;
+  for (unsigned i = 0; i < 32; i += Bits) {
+    const u32 x = a >> i & part;
+    const u32 y = b >> i & part;
+    if (!Masked || y != 0) sum += x > y ? x - y : y - x;
   }
-  return c;
+  return sum;
 }
 
 /// Uniform constant selectors of v_perm are the rule; then each result byte is one shift.
@@ -157,7 +161,11 @@ void add_arithmetic(Handlers& h) {
         int32<[](u32 a, u32 b, u32 c) { return u(std::max(std::min(s(a), s(b)), s(c))); }>);
   h.set(Opcode::v_maxmin_i32,
         int32<[](u32 a, u32 b, u32 c) { return u(std::min(std::max(s(a), s(b)), s(c))); }>);
-  h.set(Opcode::v_sad_u8, int32<[](u32 a, u32 b, u32 c) { return sad_u8(a, b, c); }>);
+  h.set(Opcode::v_sad_u8, int32<[](u32 a, u32 b, u32 c) { return differences<8>(a, b) + c; }>);
+  h.set(Opcode::v_sad_hi_u8, int32<[](u32 a, u32 b, u32 c) { return (differences<8>(a, b) << 16) + c; }>);
+  h.set(Opcode::v_sad_u16, int32<[](u32 a, u32 b, u32 c) { return differences<16>(a, b) + c; }>);
+  h.set(Opcode::v_sad_u32, int32<[](u32 a, u32 b, u32 c) { return differences<32>(a, b) + c; }>);
+  h.set(Opcode::v_msad_u8, int32<[](u32 a, u32 b, u32 c) { return differences<8, true>(a, b) + c; }>);
 }
 
 void add_bits(Handlers& h) {
