@@ -68,8 +68,11 @@ bool ConflictMemo::same(std::span<const std::uint32_t> address, std::uint64_t ac
   if (bytes_ != bytes || active_ != active) return false;
   const std::uint32_t shift = address[0] - address_[0];
   std::uint32_t differs = shift & 3;
-  for (unsigned base = 0; base < lanes; base += 32)
-    for (unsigned i = 0; i < 32; ++i) differs |= (address[base + i] - address_[base + i]) ^ shift;
+  for (unsigned base = 0; base < lanes; base += 32) {
+    const std::uint32_t* now = address.data() + base;
+    const std::uint32_t* then = address_.data() + base;
+    for (unsigned i = 0; i < 32; ++i) differs |= (now[i] - then[i]) ^ shift;
+  }
   return differs == 0;
 }
 

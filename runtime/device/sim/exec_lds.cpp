@@ -40,11 +40,12 @@ bool resolve_all(const Wave& w, const std::uint32_t* row, std::uint32_t offset, 
   std::uint32_t sign = 0;  // set where a row's value exceeds `last`, which has no sign
   std::uint32_t bits = 0;
   for (unsigned base = 0; base < w.lanes; base += 32) {
+    const std::uint32_t* in = row + base;
+    std::uint32_t* out = a.address.data() + base;
     for (unsigned i = 0; i < 32; ++i) {
-      const std::uint32_t value = row[base + i];
-      sign |= value | (last - value);
-      bits |= value + offset;
-      a.address[base + i] = value + offset;
+      sign |= in[i] | (last - in[i]);
+      bits |= in[i] + offset;
+      out[i] = in[i] + offset;
     }
   }
   a.aligned = (bits & (a.bytes - 1)) == 0;

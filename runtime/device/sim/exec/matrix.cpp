@@ -19,28 +19,37 @@ struct Tile {
   alignas(64) u32 x[n][n];
 };
 
-/// Not 0 where lanes 16 and up are no copies of lanes 0..15.
-WJ_SIM_INLINE u32 differs(const Wave& w, const u32* row) {
-  u32 bits[n] = {};
-  for (unsigned copy = n; copy < w.lanes; copy += n)
-    for (unsigned l = 0; l < n; ++l) bits[l] |= row[l] ^ row[copy + l];
+/// Bits in which lanes 16 and up differ from lanes 0..15, into those of `bits`.
+WJ_SIM_INLINE void differs(const Wave& w, const u32* row, u32 (&bits)[n]) {
+  for (unsigned copy = n; copy < w.lanes; copy += n) {
+    const u32* other = row + copy;
+#pragma GCC ivdep
+    for (unsigned l = 0; l < n; ++l) bits[l] |= row[l] ^ other[l];
+  }
+}
+
+WJ_SIM_INLINE bool any_of(const u32 (&bits)[n]) {
   u32 any = 0;
-  for (const u32 b : bits) any |= b;
-  return any;
+  for (unsigned l = 0; l < n; ++l) any |= bits[l];
+  return any != 0;
 }
 
 /// Lanes 16 and up must copy lanes 0..15 in A and B, and all lanes must be on.
 WJ_SIM_INLINE void check_layout(Wave& w, const Inst& inst, unsigned dwords) {
   if (w.exec() != w.all_lanes()) report_partial_exec(w, inst);
   if (!w.worker->on(FaultKind::wmma_replication)) return;
-  u32 any = 0;
+  alignas(64) u32 bits[n] = {};
   for (unsigned operand = 0; operand < 2; ++operand)
-    for (unsigned g = 0; g < dwords; ++g) any |= differs(w, w.row(inst.src[operand].reg + g));
-  if (any == 0) [[likely]]
+    for (unsigned g = 0; g < dwords; ++g) differs(w, w.row(inst.src[operand].reg + g), bits);
+  if (!any_of(bits)) [[likely]]
     return;
-  for (unsigned operand = 0; operand < 2; ++operand)
-    for (unsigned g = 0; g < dwords; ++g)
-      if (differs(w, w.row(inst.src[operand].reg + g)) != 0) return report_replication(w, inst, operand, g);
+  for (unsigned operand = 0; operand < 2; ++operand) {
+    for (unsigned g = 0; g < dwords; ++g) {
+      u32 here[n] = {};
+      differs(w, w.row(inst.src[operand].reg + g), here);
+      if (any_of(here)) return report_replication(w, inst, operand, g);
+    }
+  }
 }
 
 void load_c(Wave& w, const Inst& inst, Tile& c) {
