@@ -61,6 +61,23 @@ TEST_CASE("a product of the 2048 x 2048 class, whole", "[w4a16][slow]") {
   CHECK(static_cast<std::int64_t>(outcome.report->run.workgroups) == outcome.report->tiles_in_all);
 }
 
+// Issue 3: a whole product of a decoder's width under every check is an ordinary test.
+TEST_CASE("256 x 2048 x 2560 in bf16, whole, with every check on", "[w4a16]") {
+  harness::Request r;
+  r.problem.n = 2048;
+  r.problem.k = 2560;
+  r.problem.group = 32;
+  r.problem.activation = templates::DataType::bf16;
+  r.config = templates::Config{};
+  r.m = 256;
+  r.sim.checks = sim::Checks::all();
+  const harness::Outcome outcome = harness::passes(r);
+  CHECK(outcome);
+  REQUIRE(outcome.report);
+  CHECK(outcome.report->verdict->metrics.elements == 256 * 2048);
+  CHECK(static_cast<std::int64_t>(outcome.report->run.workgroups) == outcome.report->tiles_in_all);
+}
+
 TEST_CASE("tiles in any multiple of 16, not only powers of two", "[w4a16]") {
   struct Case {
     unsigned bm, bn, bk, waves;

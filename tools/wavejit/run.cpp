@@ -69,6 +69,8 @@ Json describe(const harness::Report& r) {
             {"workgroups_in_all", r.tiles_in_all},
             {"wave_instructions", r.run.wave_instructions},
             {"seconds", r.run.seconds},
+            {"cpu_seconds", r.run.cpu_seconds},
+            {"wave_instructions_per_second", 1e6 * millions_per_second(r.run)},
             {"lds_conflict_cycles", r.run.lds_conflict_cycles},
             {"distinct_faults", r.run.distinct_faults},
             {"faults", faults},
@@ -80,9 +82,11 @@ Json describe(const harness::Report& r) {
 
 void print_text(const harness::Report& r, bool whole_card) {
   fmt::print("{}\n", whole_card ? harness::to_text(r.card) : harness::summary(r.card));
-  fmt::print("ran {} of {} workgroups for m = {}: {} wave-instructions in {:.2f} s, {} LDS conflict cycles\n",
-             r.tiles.size(), r.tiles_in_all, r.m, r.run.wave_instructions, r.run.seconds,
-             r.run.lds_conflict_cycles);
+  fmt::print(
+      "ran {} of {} workgroups for m = {}: {} wave-instructions in {:.2f} s, {:.2f} million per second, {} "
+      "LDS conflict cycles\n",
+      r.tiles.size(), r.tiles_in_all, r.m, r.run.wave_instructions, r.run.seconds, millions_per_second(r.run),
+      r.run.lds_conflict_cycles);
   if (r.verdict) {
     const oracle::Metrics& m = r.verdict->metrics;
     const oracle::Bars& b = r.verdict->bars;

@@ -168,8 +168,7 @@ std::string kernel_names(const lower::CodeObject& object) {
 void print_report(const sim::RunReport& r, const std::vector<Comparison>& comparisons,
                   const std::string& kernel) {
   fmt::print("{}: {} workgroups, {} wave-instructions in {:.2f} s ({:.2f} million per second)\n", kernel,
-             r.workgroups, r.wave_instructions, r.seconds,
-             r.seconds > 0 ? static_cast<double>(r.wave_instructions) / r.seconds * 1e-6 : 0.0);
+             r.workgroups, r.wave_instructions, r.seconds, millions_per_second(r));
   for (const Comparison& c : comparisons)
     fmt::print("{}: {} of {} elements outside the tolerance, worst {:.3g} of it at element {}\n", c.name,
                c.wrong, c.elements, c.worst, c.worst_at);
@@ -178,6 +177,10 @@ void print_report(const sim::RunReport& r, const std::vector<Comparison>& compar
 }
 
 }  // namespace
+
+double millions_per_second(const sim::RunReport& report) {
+  return report.seconds > 0 ? static_cast<double>(report.wave_instructions) / report.seconds * 1e-6 : 0;
+}
 
 Result<bool> run_any(const std::filesystem::path& object_path, const std::filesystem::path& args,
                      const std::string& kernel_name, const std::string& target_name,

@@ -16,4 +16,7 @@ Result<bool> run_any(const std::filesystem::path& object, const std::filesystem:
                      const std::string& kernel_name, const std::string& target, const sim::Options& checks,
                      bool json);
 
+/// Wave-instructions of a run, in millions a second by the wall clock; 0 for a run too short to tell.
+double millions_per_second(const sim::RunReport& report);
+
 }  // namespace wavejit::tools

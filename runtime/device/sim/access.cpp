@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "runtime/device/sim/atomics.hpp"
+#include "runtime/device/sim/gather.hpp"
 #include "runtime/device/sim/global_order.hpp"
 
 namespace wavejit::sim {
@@ -101,10 +102,27 @@ void load_lane(Wave& w, const Allocation& a, std::uint64_t address, unsigned lan
   if (!a.all_defined) undefined.note(lane, bytes, a.defined_bits(offset, bytes), shape.halves);
 }
 
-/// Gathers whole dwords from a fully defined allocation.
+/// Whether load_fast can do it: whole dwords of one allocation, every byte defined.
+bool loads_plainly(const Allocation* a, const GlobalAccess& access) {
+  if (a == nullptr || access.bytes < 4) return false;
+  bool defined = true;
+  if (!a->all_defined) {
+    each_set(access.lanes, [&](unsigned l) {
+      defined = defined && a->is_defined(access.address[l] - a->base, access.bytes);
+    });
+  }
+  return defined;
+}
+
+/// Gathers them.
 void load_fast(Wave& w, const Allocation& a, const GlobalAccess& access, const LoadShape& shape) {
   const unsigned dwords = access.bytes / 4;
   std::uint32_t* row = w.row(shape.reg);
+  if (access.lanes == w.all_lanes()) {
+    gather_rows(row, w.lanes, w.lanes, dwords,
+                [&](unsigned l) { return a.data + (access.address[l] - a.base); });
+    return;
+  }
   each_set(access.lanes, [&](unsigned l) {
     std::uint32_t value[4];
     std::memcpy(value, a.data + (access.address[l] - a.base), access.bytes);
@@ -141,9 +159,9 @@ Allocation* check_global(Wave& w, const Inst& inst, unsigned lane, std::uint64_t
 void load_global(Wave& w, const Inst& inst, const GlobalAccess& access, const LoadShape& shape) {
   const unsigned registers = std::max(1U, access.bytes / 4);
   Undefined undefined;
-  w.worker->bytes[inst.index] += static_cast<std::uint64_t>(std::popcount(access.lanes)) * access.bytes;
+  w.worker->bytes[inst.index] += std::uint64_t{count_lanes(w, access.lanes)} * access.bytes;
   Allocation* a = common_allocation(w, inst, access, false);
-  if (a != nullptr && a->all_defined && access.bytes >= 4) {
+  if (loads_plainly(a, access)) {
     load_fast(w, *a, access, shape);
   } else {
     each_set(access.lanes, [&](unsigned l) {
@@ -176,7 +194,7 @@ void load_global(Wave& w, const Inst& inst, const GlobalAccess& access, const Lo
 }
 
 void store_global(Wave& w, const Inst& inst, const GlobalAccess& access, unsigned reg, bool high) {
-  w.worker->bytes[inst.index] += static_cast<std::uint64_t>(std::popcount(access.lanes)) * access.bytes;
+  w.worker->bytes[inst.index] += std::uint64_t{count_lanes(w, access.lanes)} * access.bytes;
   Allocation* common = common_allocation(w, inst, access, true);
   each_set(access.lanes, [&](unsigned l) {
     const unsigned bytes = access.lane_bytes(l);
@@ -251,7 +269,7 @@ void published(Allocation& a, std::uint64_t offset, unsigned bytes) {
 
 void atomic_global(Wave& w, const Inst& inst, const GlobalAccess& access, unsigned data_reg) {
   const AtomicOp op = atomic_op(inst.op).value_or(AtomicOp::add);
-  w.worker->bytes[inst.index] += static_cast<std::uint64_t>(std::popcount(access.lanes)) * access.bytes;
+  w.worker->bytes[inst.index] += std::uint64_t{count_lanes(w, access.lanes)} * access.bytes;
   std::array<std::array<std::uint32_t, detail::max_lanes>, 1> old{};
   auto& before = old[0];
   each_set(access.lanes, [&](unsigned l) {
@@ -270,7 +288,7 @@ void atomic_global(Wave& w, const Inst& inst, const GlobalAccess& access, unsign
 }
 
 void atomic_add64(Wave& w, const Inst& inst, const GlobalAccess& access, unsigned data_reg) {
-  w.worker->bytes[inst.index] += static_cast<std::uint64_t>(std::popcount(access.lanes)) * access.bytes;
+  w.worker->bytes[inst.index] += std::uint64_t{count_lanes(w, access.lanes)} * access.bytes;
   std::array<std::array<std::uint32_t, detail::max_lanes>, 2> before{};
   each_set(access.lanes, [&](unsigned l) {
     Allocation* a = atomic_cell(w, inst, l, access.address[l], 8);
@@ -286,8 +304,9 @@ void atomic_add64(Wave& w, const Inst& inst, const GlobalAccess& access, unsigne
   finish_atomic(w, inst, access, before);
 }
 
-MemoryShape memory_shape(isa::Opcode op) {
-  const std::string_view n = isa::info(op).name;
+namespace {
+
+MemoryShape shape_by_name(std::string_view n) {
   MemoryShape shape;
   const auto has = [&](std::string_view part) { return n.find(part) != std::string_view::npos; };
   if (has("_d16_hi")) shape.halves = detail::high_half;
@@ -299,6 +318,18 @@ MemoryShape memory_shape(isa::Opcode op) {
   if (has("_u8") || has("_i8") || has("b8")) shape.bytes = 1;
   shape.sign_extend = has("_i16") || has("_i8");
   return shape;
+}
+
+}  // namespace
+
+MemoryShape memory_shape(isa::Opcode op) {
+  static const auto table = [] {
+    std::array<MemoryShape, static_cast<std::size_t>(isa::Opcode::count_)> shapes;
+    for (std::size_t i = 0; i < shapes.size(); ++i)
+      shapes[i] = shape_by_name(isa::info(static_cast<isa::Opcode>(i)).name);
+    return shapes;
+  }();
+  return table[static_cast<std::size_t>(op)];
 }
 
 }  // namespace wavejit::sim

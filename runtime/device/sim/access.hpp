@@ -14,11 +14,11 @@ struct GlobalAccess {
   std::uint64_t lanes = 0;       ///< lanes that access memory
   std::uint64_t zero_lanes = 0;  ///< loads: lanes that read 0 because their descriptor says out of bounds
   unsigned bytes = 4;            ///< per lane: 1, 2, 4, 8, 12, 16
-  std::array<std::uint64_t, detail::max_lanes> address{};
+  std::array<std::uint64_t, detail::max_lanes> address;
   /// Where bounds cut per dword: how many leading dwords of a lane are in; the rest reads 0 and is not
   /// stored. Valid only if `cut`.
   bool cut = false;
-  std::array<std::uint8_t, detail::max_lanes> dwords{};
+  std::array<std::uint8_t, detail::max_lanes> dwords;
 
   [[nodiscard]] unsigned lane_bytes(unsigned lane) const {
     return cut && bytes >= 4 ? dwords[lane] * 4U : bytes;

@@ -63,4 +63,27 @@ unsigned conflict_cycles(std::span<const std::uint32_t> address, std::uint64_t a
   return extra;
 }
 
+bool ConflictMemo::same(std::span<const std::uint32_t> address, std::uint64_t active, unsigned lanes,
+                        unsigned bytes) const {
+  if (bytes_ != bytes || active_ != active) return false;
+  const std::uint32_t shift = address[0] - address_[0];
+  std::uint32_t differs = shift & 3;
+  for (unsigned base = 0; base < lanes; base += 32) {
+    const std::uint32_t* now = address.data() + base;
+    const std::uint32_t* then = address_.data() + base;
+    for (unsigned i = 0; i < 32; ++i) differs |= (now[i] - then[i]) ^ shift;
+  }
+  return differs == 0;
+}
+
+unsigned ConflictMemo::cycles(std::span<const std::uint32_t> address, std::uint64_t active, unsigned lanes,
+                              unsigned bytes, unsigned banks) {
+  if (same(address, active, lanes, bytes)) return cycles_;
+  active_ = active;
+  bytes_ = bytes;
+  cycles_ = conflict_cycles(address, active, lanes, bytes, banks);
+  std::copy_n(address.begin(), lanes, address_.begin());
+  return cycles_;
+}
+
 }  // namespace wavejit::sim

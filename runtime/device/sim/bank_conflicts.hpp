@@ -4,8 +4,11 @@
 // dwords of one bank; the same dword is broadcast.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <span>
+
+#include "runtime/device/sim/code.hpp"
 
 namespace wavejit::sim {
 
@@ -13,5 +16,23 @@ namespace wavejit::sim {
 /// lane; `bytes` 1..16; `banks` of 4 bytes.
 unsigned conflict_cycles(std::span<const std::uint32_t> address, std::uint64_t active, unsigned lanes,
                          unsigned bytes, unsigned banks);
+
+/// The last pattern of addresses that an instruction had, and its clocks. Loops shift a pattern as a whole,
+/// and a shift by whole dwords turns the banks without changing which lanes meet in one.
+class ConflictMemo {
+ public:
+  /// As conflict_cycles.
+  unsigned cycles(std::span<const std::uint32_t> address, std::uint64_t active, unsigned lanes,
+                  unsigned bytes, unsigned banks);
+
+ private:
+  [[nodiscard]] bool same(std::span<const std::uint32_t> address, std::uint64_t active, unsigned lanes,
+                          unsigned bytes) const;
+
+  std::uint64_t active_ = 0;
+  unsigned bytes_ = 0;  ///< 0 = nothing remembered
+  unsigned cycles_ = 0;
+  std::array<std::uint32_t, detail::max_lanes> address_{};
+};
 
 }  // namespace wavejit::sim

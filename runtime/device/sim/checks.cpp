@@ -327,7 +327,9 @@ void report_replication(Wave& w, const Inst& inst, unsigned operand, unsigned dw
 
 void mark_written(Wave& w, const Inst& inst, std::uint64_t exec_before) {
   for (unsigned i = 0; i < detail::ScalarSet::words; ++i) w.sundefined.w[i] &= ~inst.swrite.w[i];
-  if (!inst.vwrite.meets(w.partial)) return;
+  std::uint64_t partial = 0;
+  for (unsigned i = inst.word_begin; i < inst.word_end; ++i) partial |= inst.vwrite.w[i] & w.partial.w[i];
+  if (partial == 0) return;
   if (inst.pipe == isa::Pipe::vmem || inst.pipe == isa::Pipe::lds) return;  // they say byte by byte
   std::uint64_t lanes = inst.writes_all_lanes ? w.all_lanes() : exec_before;
   if (inst.op == isa::Opcode::v_writelane_b32) {

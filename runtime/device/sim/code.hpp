@@ -106,8 +106,9 @@ struct Inst {
   std::uint8_t dst_width = 1;
   std::uint16_t dst = 0, dst2 = 0;
   isa::Modifiers mods{};
-  std::uint32_t index = 0;   ///< in DecodedKernel::instructions
-  std::uint32_t target = 0;  ///< branch: position in Code::insts
+  std::uint32_t index = 0;                    ///< in DecodedKernel::instructions
+  std::uint32_t target = 0;                   ///< branch: position in Code::insts
+  std::uint8_t word_begin = 0, word_end = 0;  ///< words of vread and vwrite that are not 0
   VectorSet vread{}, vwrite{};
   ScalarSet sread{}, swrite{};
   std::uint32_t reads_begin = 0, writes_begin = 0;  ///< in Code::touches

@@ -69,6 +69,7 @@ class Decoder {
     if (auto ok = sources(i, in, out); !ok) return std::unexpected(std::move(ok.error()));
     if (auto ok = destinations(i, in, out); !ok) return std::unexpected(std::move(ok.error()));
     implicit(in, out);
+    note_words(out);
     return out;
   }
 
@@ -304,6 +305,16 @@ class Decoder {
     const bool inside =
         reg < agpr_base ? reg < code_.allocated_vgprs : reg - agpr_base < code_.allocated_agprs;
     if (!inside) out.out_of_allocation = true;
+  }
+
+  static void note_words(Inst& out) {
+    unsigned begin = 0;
+    unsigned end = detail::VectorSet::words;
+    const auto empty = [&](unsigned i) { return (out.vread.w[i] | out.vwrite.w[i]) == 0; };
+    while (begin < end && empty(begin)) ++begin;
+    while (end > begin && empty(end - 1)) --end;
+    out.word_begin = static_cast<std::uint8_t>(begin);
+    out.word_end = static_cast<std::uint8_t>(end);
   }
 
   void implicit(const isa::Instruction& in, Inst& out) {

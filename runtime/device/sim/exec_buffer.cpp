@@ -78,6 +78,7 @@ class BufferAccess {
     soffset_ = w.scalar(soffset);
     const std::uint32_t* voffset =
         inst.mods.offen && address.kind == Source::Kind::vgpr ? w.row(address.reg) : nullptr;
+    if (all_inside(voffset)) return;
     for (std::uint64_t lanes = w.exec(); lanes != 0; lanes &= lanes - 1) {
       const auto l = static_cast<unsigned>(std::countr_zero(lanes));
       lane(l, (voffset != nullptr ? voffset[l] : 0) + static_cast<std::uint64_t>(inst.mods.offset));
@@ -88,6 +89,21 @@ class BufferAccess {
   GlobalAccess access;
 
  private:
+  /// All lanes on and in bounds whether or not soffset counts: the common case, decided by the greatest
+  /// offset.
+  bool all_inside(const std::uint32_t* voffset) {
+    const bool by_bytes = target_.straddle == target::StraddleRule::per_dword || (d_.word3 >> 28 & 3) == 3;
+    if (voffset == nullptr || w_.exec() != w_.all_lanes() || !by_bytes || inst_.mods.offset < 0) return false;
+    std::uint32_t greatest = 0;
+    for (unsigned l = 0; l < w_.lanes; ++l) greatest = std::max(greatest, voffset[l]);
+    const auto immediate = static_cast<std::uint64_t>(inst_.mods.offset);
+    if (greatest + immediate + soffset_ + access.bytes > d_.records) return false;
+    const std::uint64_t start = d_.base + soffset_ + immediate;
+    for (unsigned l = 0; l < w_.lanes; ++l) access.address[l] = start + voffset[l];
+    access.lanes = w_.all_lanes();
+    return true;
+  }
+
   void lane(unsigned l, std::uint64_t offset) {
     const std::uint64_t bit = std::uint64_t{1} << l;
     const bool without = whole(offset, 0);

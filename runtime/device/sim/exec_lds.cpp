@@ -9,6 +9,7 @@
 #include "runtime/device/sim/access.hpp"
 #include "runtime/device/sim/atomics.hpp"
 #include "runtime/device/sim/bank_conflicts.hpp"
+#include "runtime/device/sim/gather.hpp"
 #include "runtime/device/sim/handlers.hpp"
 #include "runtime/device/sim/lds_access.hpp"
 #include "runtime/device/sim/wave.hpp"
@@ -31,11 +32,36 @@ unsigned alignment_of(const Wave& w, unsigned bytes) {
   return bytes == 12 ? 16 : bytes;
 }
 
+/// All lanes on, in bounds and aligned: the common case, decided in one sweep. False if it is not.
+bool resolve_all(const Wave& w, const std::uint32_t* row, std::uint32_t offset, LdsAccess& a) {
+  const std::uint32_t size = w.group->lds.size();
+  if (a.lanes != w.all_lanes() || offset + a.bytes > size || (a.bytes & (a.bytes - 1)) != 0) return false;
+  const std::uint32_t last = size - a.bytes - offset;
+  std::uint32_t sign = 0;  // set where a row's value exceeds `last`, which has no sign
+  std::uint32_t bits = 0;
+  for (unsigned base = 0; base < w.lanes; base += 32) {
+    const std::uint32_t* in = row + base;
+    std::uint32_t* out = a.address.data() + base;
+    for (unsigned i = 0; i < 32; ++i) {
+      sign |= in[i] | (last - in[i]);
+      bits |= in[i] + offset;
+      out[i] = in[i] + offset;
+    }
+  }
+  a.aligned = (bits & (a.bytes - 1)) == 0;
+  return sign >> 31 == 0 && a.aligned;
+}
+
 /// Addresses and checks. Lanes out of bounds or misaligned are reported; the former drop out.
 LdsAccess resolve(Wave& w, const Inst& inst, std::uint32_t offset, unsigned bytes) {
   LdsAccess a;
   a.bytes = bytes;
   a.lanes = w.exec();
+  if (resolve_all(w, w.row(inst.src[0].reg), offset, a)) [[likely]] {
+    if (w.dma_in_flight != 0) check_lds_dma(w, inst, a);
+    return a;
+  }
+  a.aligned = false;
   const std::uint32_t* row = w.row(inst.src[0].reg);
   const std::uint32_t size = w.group->lds.size();
   const std::uint32_t alignment = alignment_of(w, bytes);
@@ -84,16 +110,59 @@ void add_lds_pending(Wave& w, const Inst& inst, const LdsAccess& a, const LdsAcc
 }
 
 void count_conflicts(Wave& w, const Inst& inst, const LdsAccess& a) {
-  w.worker->bytes[inst.index] += static_cast<std::uint64_t>(std::popcount(a.lanes)) * a.bytes;
+  w.worker->bytes[inst.index] += std::uint64_t{count_lanes(w, a.lanes)} * a.bytes;
   if (!w.worker->launch->options.count_bank_conflicts) return;
-  w.worker->conflicts[inst.index] +=
-      conflict_cycles(a.address, a.lanes, w.lanes, a.bytes, w.code->target->lds_banks);
+  w.worker->conflicts[inst.index] += w.worker->conflict_memo[inst.index].cycles(
+      a.address, a.lanes, w.lanes, a.bytes, w.code->target->lds_banks);
+}
+
+/// Lanes that have addresses of their own: lanes 16 and up may repeat those below, as WMMA operands do.
+unsigned distinct_lanes(const LdsAccess& a, unsigned lanes) {
+  constexpr unsigned half = 16;
+  if (lanes != 2 * half) return lanes;
+  std::uint32_t differs = 0;
+  for (unsigned l = 0; l < half; ++l) differs |= a.address[l] ^ a.address[l + half];
+  return differs == 0 ? half : lanes;
+}
+
+void note_reads(Wave& w, const Inst& inst, const LdsAccess& a, unsigned distinct) {
+  Lds& lds = w.group->lds;
+  if (!lds.tracks()) return;
+  const bool blocks = a.bytes == 16 && a.aligned && w.signals == w.passed;
+  if (blocks && lds.read_blocks(w.id, w.passed, a.address.data(), distinct)) return;
+  each_set(a.lanes, [&](unsigned l) {
+    const std::uint32_t at = a.address[l];
+    const Lds::Result r =
+        in_epochs(w, [&](std::uint32_t epoch) { return lds.on_read(w.id, epoch, at, a.bytes); });
+    if (r.clash != Lds::Clash::none) report_lds_clash(w, inst, l, at, false, r);
+  });
+}
+
+/// All lanes on, every byte defined, whole dwords. False if it is not so.
+bool load_plain(Wave& w, const LdsAccess& a, unsigned reg, unsigned distinct) {
+  Lds& lds = w.group->lds;
+  if (!a.aligned || a.bytes < 4 || !lds.all_defined(a.address.data(), distinct, a.bytes)) return false;
+  const unsigned dwords = a.bytes / 4;
+  std::uint32_t* rows = w.row(reg);
+  const std::uint8_t* data = lds.data();
+  gather_rows(rows, w.lanes, distinct, dwords, [&](unsigned l) { return data + a.address[l]; });
+  if (distinct != w.lanes) {
+    for (unsigned d = 0; d < dwords; ++d) {
+      std::uint32_t* row = rows + std::size_t{d} * w.lanes;
+      std::copy_n(row, distinct, row + distinct);
+    }
+  }
+  for (unsigned d = 0; d < dwords; ++d)
+    if (w.partial.test(reg + d)) set_undefined(w, reg + d, w.all_lanes(), 0, 0, detail::both_halves);
+  return true;
 }
 
 /// Loads `a` into registers from `reg` on; the caller makes them pending.
 void load_into(Wave& w, const Inst& inst, const LdsAccess& a, unsigned reg, const MemoryShape& shape) {
   Lds& lds = w.group->lds;
-  const bool races = w.worker->on(FaultKind::lds_race);
+  const unsigned distinct = a.aligned ? distinct_lanes(a, w.lanes) : w.lanes;
+  if (w.worker->on(FaultKind::lds_race)) note_reads(w, inst, a, distinct);
+  if (load_plain(w, a, reg, distinct)) return;
   const unsigned registers = std::max(1U, a.bytes / 4);
   std::array<std::uint64_t, 4> low{}, high{};
   std::uint64_t any = 0;
@@ -110,11 +179,6 @@ void load_into(Wave& w, const Inst& inst, const LdsAccess& a, unsigned reg, cons
         const bool narrow = a.bytes < 4;
         if (narrow ? dword != 0 : (dword & 3) != 0) low[d] |= bit;
         if (narrow ? dword != 0 : (dword & 12) != 0) high[d] |= bit;
-      }
-      if (races) {
-        const Lds::Result r =
-            in_epochs(w, [&](std::uint32_t epoch) { return lds.on_read(w.id, epoch, at, a.bytes); });
-        if (r.clash != Lds::Clash::none) report_lds_clash(w, inst, l, at, false, r);
       }
     }
     if (a.bytes < 4 && shape.sign_extend) {
@@ -134,10 +198,25 @@ void load_into(Wave& w, const Inst& inst, const LdsAccess& a, unsigned reg, cons
   }
 }
 
+/// All lanes on, 16 bytes each, nothing to report. False if it is not so.
+bool store_plain(Wave& w, const LdsAccess& a, unsigned reg, bool races) {
+  Lds& lds = w.group->lds;
+  if (!a.aligned || a.bytes != 16) return false;
+  if (races && lds.tracks() &&
+      (w.signals != w.passed || !lds.write_blocks(w.id, w.passed, a.address.data(), w.lanes))) {
+    return false;
+  }
+  std::uint8_t* data = lds.data();
+  scatter_rows(w.row(reg), w.lanes, w.lanes, 4, [&](unsigned l) { return data + a.address[l]; });
+  for (unsigned l = 0; l < w.lanes; ++l) lds.define_block(a.address[l]);
+  return true;
+}
+
 /// Stores dwords (or the named part of one) from `reg` on.
 void store_from(Wave& w, const Inst& inst, const LdsAccess& a, unsigned reg, bool high) {
   Lds& lds = w.group->lds;
   const bool races = w.worker->on(FaultKind::lds_race);
+  if (store_plain(w, a, reg, races)) return;
   each_set(a.lanes, [&](unsigned l) {
     std::uint32_t value[4]{};
     for (unsigned d = 0; d < std::max(1U, a.bytes / 4); ++d) value[d] = w.row(reg + d)[l];

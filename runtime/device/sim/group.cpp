@@ -158,9 +158,15 @@ void execute(Wave& w, const Inst& inst) {
 
 /// Whether anything that `inst` touches is undefined, pending or otherwise not plain.
 bool suspicious(const Wave& w, const Inst& inst) {
-  return inst.vread.meets(w.partial) || inst.vread.meets(w.vpending) || inst.vwrite.meets(w.vpending) ||
-         inst.sread.meets(w.sundefined) || inst.sread.meets(w.spending) || inst.swrite.meets(w.spending) ||
-         inst.out_of_allocation || w.deallocated;
+  std::uint64_t any =
+      static_cast<std::uint64_t>(inst.out_of_allocation) | static_cast<std::uint64_t>(w.deallocated);
+  for (unsigned i = inst.word_begin; i < inst.word_end; ++i) {
+    any |= (inst.vread.w[i] & (w.partial.w[i] | w.vpending.w[i])) | (inst.vwrite.w[i] & w.vpending.w[i]);
+  }
+  for (unsigned i = 0; i < detail::ScalarSet::words; ++i) {
+    any |= (inst.sread.w[i] & (w.sundefined.w[i] | w.spending.w[i])) | (inst.swrite.w[i] & w.spending.w[i]);
+  }
+  return any != 0;
 }
 
 void step(Wave& w, const Inst& inst) {

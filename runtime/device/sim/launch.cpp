@@ -83,6 +83,7 @@ void prepare_worker(Worker& w, const Code& code, Memory& memory, const LaunchPar
   w.bytes.assign(code.insts.size(), 0);
   w.conflicts.assign(code.insts.size(), 0);
   w.last_allocation.assign(code.insts.size(), nullptr);
+  if (launch.options.count_bank_conflicts) w.conflict_memo.assign(code.insts.size(), {});
   w.kernarg = kernarg;
   w.dispatch_packet = dispatch_packet;
 }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstring>
 
 namespace wavejit::sim {
 
@@ -12,8 +13,18 @@ void Lds::reset(std::uint32_t bytes, bool track_races) {
   constexpr std::uint32_t slack = 32;  // wide host accesses stay inside
   data_.assign(bytes + slack, 0);
   defined_.assign(bytes / 8 + slack, 0);
-  if (track_races) dwords_.assign(bytes / 4 + slack, Cell{});
-  bytes_.clear();
+  if (track_races) blocks_.assign(bytes / 16 + slack, Cell{});
+}
+
+bool Lds::all_defined(const std::uint32_t* address, unsigned count, unsigned bytes) const {
+  const std::uint32_t wanted = (1U << bytes) - 1;
+  std::uint32_t all = ~0U;
+  for (unsigned i = 0; i < count; ++i) {
+    std::uint32_t bits = 0;
+    std::memcpy(&bits, defined_.data() + address[i] / 8, sizeof bits);
+    all &= bits >> address[i] % 8;
+  }
+  return (all & wanted) == wanted;
 }
 
 std::uint32_t Lds::defined_bits(std::uint32_t address, unsigned bytes) const {
@@ -35,9 +46,24 @@ void Lds::undefine(std::uint32_t address) {
   defined_[address / 8] &= static_cast<std::uint8_t>(~(1U << address % 8));
 }
 
+void Lds::split(Cell& block, std::uint32_t address) {
+  if (dwords_.size() < 4 * blocks_.size()) dwords_.resize(4 * blocks_.size());
+  std::fill_n(dwords_.begin() + address / 16 * 4, 4, block);
+  block.mixed = true;
+}
+
 template <class F>
 void Lds::each_cell(std::uint32_t address, unsigned bytes, F&& f) {
   for (std::uint32_t at = address; at < address + bytes;) {
+    Cell& block = blocks_[at / 16];
+    if (!block.mixed) {
+      if (at % 16 == 0 && address + bytes - at >= 16) {
+        f(block);
+        at += 16;
+        continue;
+      }
+      split(block, at);
+    }
     Cell& c = dwords_[at / 4];
     const std::uint32_t next = std::min(address + bytes, (at / 4 + 1) * 4);
     if (next - at == 4 && !c.mixed) {
@@ -45,7 +71,7 @@ void Lds::each_cell(std::uint32_t address, unsigned bytes, F&& f) {
       at = next;
       continue;
     }
-    if (bytes_.empty()) bytes_.resize(std::size_t{4} * dwords_.size());
+    if (bytes_.size() < 4 * dwords_.size()) bytes_.resize(4 * dwords_.size());
     if (!c.mixed) {
       std::fill_n(bytes_.begin() + at / 4 * 4, 4, c);
       c.mixed = true;
@@ -88,6 +114,51 @@ Lds::Result Lds::on_read(unsigned wave, std::uint32_t epoch, std::uint32_t addre
   if (!track_) return result;
   each_cell(address, bytes, [&](Cell& c) { read_cell(c, wave, epoch, result); });
   return result;
+}
+
+bool Lds::read_blocks(unsigned wave, std::uint32_t epoch, const std::uint32_t* address, unsigned count) {
+  const std::uint32_t now = epoch + 1;
+  const std::uint32_t bit = 1U << wave;
+  Cell* blocks = blocks_.data();
+  std::uint32_t slow = 0;
+  for (unsigned i = 0; i < count; ++i) {
+    const Cell& c = blocks[address[i] / 16];
+    slow |= static_cast<std::uint32_t>(c.mixed) |
+            (static_cast<std::uint32_t>(c.write_epoch >= now) & static_cast<std::uint32_t>(c.writer != wave));
+  }
+  if (slow != 0) return false;
+  for (unsigned i = 0; i < count; ++i) {
+    Cell& c = blocks[address[i] / 16];
+    if (c.read_epoch < now) {
+      c.read_epoch = now;
+      c.readers = bit;
+      c.read_carried = false;
+    } else {
+      c.readers |= bit;
+    }
+  }
+  return true;
+}
+
+bool Lds::write_blocks(unsigned wave, std::uint32_t epoch, const std::uint32_t* address, unsigned count) {
+  const std::uint32_t now = epoch + 1;
+  const std::uint32_t others = ~(1U << wave);
+  Cell* blocks = blocks_.data();
+  for (unsigned i = 0; i < count; ++i) {
+    const Cell& c = blocks[address[i] / 16];
+    if (c.mixed || (c.write_epoch >= now && c.writer != wave) ||
+        (c.read_epoch >= now && (c.readers & others) != 0)) {
+      return false;
+    }
+  }
+  for (unsigned i = 0; i < count; ++i) {
+    Cell& c = blocks[address[i] / 16];
+    c.write_epoch = now;
+    c.writer = static_cast<std::uint8_t>(wave);
+    c.write_carried = false;
+    c.atomic = false;
+  }
+  return true;
 }
 
 Lds::Result Lds::on_write(unsigned wave, std::uint32_t epoch, std::uint32_t address, unsigned bytes,

@@ -40,7 +40,7 @@ std::uint32_t record_lds(Wave& w, const LdsAccess& a, bool store) {
   r.store = store;
   r.in_use = true;
   r.dma = false;
-  r.address = a.address;
+  std::copy_n(a.address.begin(), w.lanes, r.address.begin());
   return slot;
 }
 

@@ -14,7 +14,8 @@ namespace wavejit::sim {
 struct LdsAccess {
   std::uint64_t lanes = 0;
   unsigned bytes = 4;
-  std::array<std::uint32_t, detail::max_lanes> address{};
+  bool aligned = false;  ///< all are multiples of `bytes`; false = not known
+  std::array<std::uint32_t, detail::max_lanes> address;
 };
 
 /// Remembers what a pending access touches, for the barrier that may come before its wait; ~0 when no

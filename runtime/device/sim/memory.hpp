@@ -48,6 +48,15 @@ struct Allocation {
   }
   /// Bit i set = byte `offset + i` is defined; `bytes` <= 16.
   [[nodiscard]] std::uint32_t defined_bits(std::uint64_t offset, unsigned bytes) const;
+  /// Whether defined_bits are all set; one or two loads where `offset` is a multiple of 8.
+  [[nodiscard]] bool is_defined(std::uint64_t offset, unsigned bytes) const {
+    if (all_defined) return true;
+    if (offset % 8 != 0 || bytes % 8 != 0 || bytes > 16)
+      return defined_bits(offset, bytes) == (1U << bytes) - 1;
+    const unsigned first = defined[offset / 8].load(std::memory_order_relaxed);
+    const unsigned last = defined[offset / 8 + bytes / 8 - 1].load(std::memory_order_relaxed);
+    return (first & last) == 0xFF;
+  }
   void define(std::uint64_t offset, std::uint64_t bytes);
   void undefine(std::uint64_t offset, std::uint64_t bytes);
 

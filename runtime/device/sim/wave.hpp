@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/device/sim/bank_conflicts.hpp"
 #include "runtime/device/sim/code.hpp"
 #include "runtime/device/sim/fault_log.hpp"
 #include "runtime/device/sim/hazards_gfx9.hpp"
@@ -179,6 +180,11 @@ class Wave {
   }
 };
 
+/// Popcount; without an instruction for it, only where the answer is not plain.
+WJ_SIM_INLINE unsigned count_lanes(const Wave& w, std::uint64_t lanes) {
+  return lanes == w.all_lanes() ? w.lanes : static_cast<unsigned>(std::popcount(lanes));
+}
+
 struct Workgroup {
   std::array<std::uint32_t, 3> id{};
   std::uint64_t linear = 0;
@@ -199,6 +205,7 @@ struct Worker {
   FaultLog log;
   std::vector<std::uint64_t> executed, bytes, conflicts;  ///< per Code::insts
   std::vector<Allocation*> last_allocation;               ///< per Code::insts: where it was last
+  std::vector<ConflictMemo> conflict_memo;                ///< per Code::insts, if conflicts are counted
   std::uint64_t kernarg = 0, dispatch_packet = 0;         ///< simulated addresses
   double cpu_seconds = 0;
   Workgroup group;

@@ -91,8 +91,36 @@ WJ_SIM_INLINE void third_half(Wave& w, const Inst& inst, Lanes& c) {
   });
 }
 
+/// dot2_bf16 where denormals are kept: all of it in one sweep.
+template <bool Nearest>
+void dot2_bf16_kept(Wave& w, const Inst& inst) {
+  Lanes sa, sb, sc, out;
+  const u32* a = fetch(w, inst, 0, sa);
+  const u32* b = fetch(w, inst, 1, sb);
+  const u32* c = fetch(w, inst, 2, sc);
+  const Source* s = &inst.src[0];
+  const u32 keep_a = s[0].abs ? 0x7FFF7FFF : ~0U, flip_a = s[0].neg ? 0x80008000 : 0;
+  const u32 keep_b = s[1].abs ? 0x7FFF7FFF : ~0U, flip_b = s[1].neg ? 0x80008000 : 0;
+  const u32 keep_c = s[2].abs ? 0x7FFF0000 : 0xFFFF0000, flip_c = s[2].neg ? 0x80000000 : 0;
+  const unsigned up = s[2].high ? 0 : 16;
+  constexpr u32 high = 0xFFFF0000;
+  each_lane(w.lanes, [&](unsigned l) {
+    const u32 x = (a[l] & keep_a) ^ flip_a;
+    const u32 y = (b[l] & keep_b) ^ flip_b;
+    const u32 z = (c[l] << up & keep_c) ^ flip_c;
+    const float first = fused(as_f32(x << 16), as_f32(y << 16), as_f32(z));
+    const u32 sum = bits_of(fused(as_f32(x & high), as_f32(y & high), first));
+    out.x[l] = Nearest ? f32_to_bf16_nearest(sum) : f32_to_bf16_zero(sum);
+  });
+  store_half(w, inst, out, write_mask(w, inst));
+}
+
 /// f32 inside, one rounding at the end: toward zero as measured on RDNA, or as the run asks.
 void dot2_bf16(Wave& w, const Inst& inst) {
+  if (!w.worker->flush_bf16) {
+    return w.worker->dot2_bf16 == target::Dot2Bf16Rounding::nearest_even ? dot2_bf16_kept<true>(w, inst)
+                                                                         : dot2_bf16_kept<false>(w, inst);
+  }
   Lanes c, out;
   third_half<Format::bf16>(w, inst, c);
   dot2<Format::bf16>(w, inst, false, c.x, out);

@@ -19,17 +19,35 @@ struct Tile {
   alignas(64) u32 x[n][n];
 };
 
+/// Bits in which lanes 16 and up differ from lanes 0..15, into those of `bits`.
+WJ_SIM_INLINE void differs(const Wave& w, const u32* row, u32 (&bits)[n]) {
+  for (unsigned copy = n; copy < w.lanes; copy += n) {
+    const u32* other = row + copy;
+#pragma GCC ivdep
+    for (unsigned l = 0; l < n; ++l) bits[l] |= row[l] ^ other[l];
+  }
+}
+
+WJ_SIM_INLINE bool any_of(const u32 (&bits)[n]) {
+  u32 any = 0;
+  for (unsigned l = 0; l < n; ++l) any |= bits[l];
+  return any != 0;
+}
+
 /// Lanes 16 and up must copy lanes 0..15 in A and B, and all lanes must be on.
 WJ_SIM_INLINE void check_layout(Wave& w, const Inst& inst, unsigned dwords) {
   if (w.exec() != w.all_lanes()) report_partial_exec(w, inst);
   if (!w.worker->on(FaultKind::wmma_replication)) return;
+  alignas(64) u32 bits[n] = {};
+  for (unsigned operand = 0; operand < 2; ++operand)
+    for (unsigned g = 0; g < dwords; ++g) differs(w, w.row(inst.src[operand].reg + g), bits);
+  if (!any_of(bits)) [[likely]]
+    return;
   for (unsigned operand = 0; operand < 2; ++operand) {
     for (unsigned g = 0; g < dwords; ++g) {
-      const u32* row = w.row(inst.src[operand].reg + g);
-      u32 differs = 0;
-      for (unsigned copy = n; copy < w.lanes; copy += n)
-        for (unsigned l = 0; l < n; ++l) differs |= row[l] ^ row[copy + l];
-      if (differs != 0) return report_replication(w, inst, operand, g);
+      u32 here[n] = {};
+      differs(w, w.row(inst.src[operand].reg + g), here);
+      if (any_of(here)) return report_replication(w, inst, operand, g);
     }
   }
 }
@@ -57,6 +75,7 @@ void load_pairs(Wave& w, const Inst& inst, unsigned operand, Fragment& f) {
   const u32 negate_high = (inst.mods.neg_hi >> operand & 1) != 0 ? 0x8000 : 0;
   for (unsigned g = 0; g < 8; ++g) {
     const u32* row = w.row(inst.src[operand].reg + g);
+#pragma GCC ivdep
     for (unsigned l = 0; l < n; ++l) {
       const u32 low = (row[l] & 0xFFFF) ^ negate_low;
       const u32 high = row[l] >> 16 ^ negate_high;
@@ -67,14 +86,15 @@ void load_pairs(Wave& w, const Inst& inst, unsigned operand, Fragment& f) {
 }
 
 #if defined(__AVX2__) && defined(__FMA__)
-/// c += a b, four rows at a time so that the sums stay in registers.
-void multiply(const Fragment& a, const Fragment& b, Tile& c) {
+/// d = a b + c, four rows at a time so that the sums stay in registers. `c` and `d` are row-major and may be
+/// the same.
+void multiply(const Fragment& a, const Fragment& b, const u32* c, u32* d) {
   constexpr unsigned block = 4;
   for (unsigned i = 0; i < n; i += block) {
     __m256 sum[block][2];
     for (unsigned r = 0; r < block; ++r) {
       for (unsigned h = 0; h < 2; ++h) {
-        sum[r][h] = _mm256_load_ps(reinterpret_cast<const float*>(&c.x[i + r][8 * h]));
+        sum[r][h] = _mm256_loadu_ps(reinterpret_cast<const float*>(c + n * (i + r) + 8 * h));
       }
     }
     for (unsigned k = 0; k < n; ++k) {
@@ -88,21 +108,22 @@ void multiply(const Fragment& a, const Fragment& b, Tile& c) {
     }
     for (unsigned r = 0; r < block; ++r) {
       for (unsigned h = 0; h < 2; ++h)
-        _mm256_store_ps(reinterpret_cast<float*>(&c.x[i + r][8 * h]), sum[r][h]);
+        _mm256_storeu_ps(reinterpret_cast<float*>(d + n * (i + r) + 8 * h), sum[r][h]);
     }
   }
 }
 #else
 /// Without FMA hardware: the product is exact in f64, and so is the sum as far as rounding it to f32 can tell
 /// (the factors have 16 bits).
-void multiply(const Fragment& a, const Fragment& b, Tile& c) {
+void multiply(const Fragment& a, const Fragment& b, const u32* c, u32* d) {
   for (unsigned i = 0; i < n; ++i) {
+    float sum[n];
+    std::memcpy(sum, c + std::size_t{n} * i, sizeof sum);
     for (unsigned k = 0; k < n; ++k) {
       const double factor = as_f32(a.x[k][i]);
-      for (unsigned j = 0; j < n; ++j) {
-        c.x[i][j] = bits_of(static_cast<float>(factor * as_f32(b.x[k][j]) + as_f32(c.x[i][j])));
-      }
+      for (unsigned j = 0; j < n; ++j) sum[j] = static_cast<float>(factor * as_f32(b.x[k][j]) + sum[j]);
     }
+    std::memcpy(d + std::size_t{n} * i, sum, sizeof sum);
   }
 }
 #endif
@@ -114,6 +135,10 @@ void wmma_f32(Wave& w, const Inst& inst) {
   Tile c;
   load_pairs<T>(w, inst, 0, a);
   load_pairs<T>(w, inst, 1, b);
+  const Source& third = inst.src[2];
+  if (third.kind == Source::Kind::vgpr && third.reg == inst.dst &&
+      ((inst.mods.neg_hi | inst.mods.neg_lo) & 4) == 0)
+    return multiply(a, b, w.row(third.reg), w.row(inst.dst));
   load_c(w, inst, c);
   // neg_lo and neg_hi of C: negate, absolute value.
   const bool absolute = (inst.mods.neg_hi >> 2 & 1) != 0;
@@ -122,8 +147,7 @@ void wmma_f32(Wave& w, const Inst& inst) {
     for (auto& row : c.x)
       for (u32& x : row) x = (absolute ? x & 0x7FFFFFFF : x) ^ (negate ? 0x80000000 : 0);
   }
-  multiply(a, b, c);
-  store_d(w, inst, c);
+  multiply(a, b, &c.x[0][0], w.row(inst.dst));
 }
 
 /// 16-bit C and D: one value per register, in the half that op_sel[2] names; the other half is kept. The sum
@@ -144,7 +168,7 @@ void wmma_16(Wave& w, const Inst& inst) {
       x = T == Format::f16 ? f16_to_f32(half) : half << 16;
     }
   }
-  multiply(a, b, c);
+  multiply(a, b, &c.x[0][0], &c.x[0][0]);
   u32* d = w.row(inst.dst);
   const u32* sums = &c.x[0][0];
   for (unsigned i = 0; i < n * n; ++i) {

@@ -40,10 +40,13 @@ struct Lanes {
 
 template <class F>
 WJ_SIM_INLINE void each_lane(unsigned lanes, F f) {
-  for (unsigned base = 0; base < lanes; base += 32) {
+  // Two loops of known length: of a sum of two counters the compiler cannot tell that it never wraps, and
+  // would not vectorise.
 #pragma GCC ivdep
-    for (unsigned l = 0; l < 32; ++l) f(base + l);
-  }
+  for (unsigned l = 0; l < 32; ++l) f(l);
+  if (lanes == 32) return;
+#pragma GCC ivdep
+  for (unsigned l = 32; l < 64; ++l) f(l);
 }
 
 /// Dword `dword` of a source, DPP not applied. Points into the register file or to `scratch`.
@@ -85,10 +88,25 @@ WJ_SIM_INLINE u64 write_mask(const Wave& w, const Inst& inst) {
 WJ_SIM_INLINE void store_row(Wave& w, unsigned reg, const u32* out, u64 mask) {
   u32* d = w.row(reg);
   if (mask == w.all_lanes()) [[likely]] {
-    std::memcpy(d, out, w.lanes * sizeof(u32));
+    if (w.lanes == 32) {  // constant sizes need no call
+      std::memcpy(d, out, 32 * sizeof(u32));
+    } else {
+      std::memcpy(d, out, detail::max_lanes * sizeof(u32));
+    }
   } else {
     store_masked(w, d, out, mask);
   }
+}
+
+/// Where a lane's result may go as soon as it is made: into the destination itself if every lane is written,
+/// since a lane reads no other lane's registers (DPP has been applied to a copy).
+WJ_SIM_INLINE u32* result_row(Wave& w, const Inst& inst, u64 mask, Lanes& out) {
+  return mask == w.all_lanes() ? w.row(inst.dst) : out.x;
+}
+
+WJ_SIM_INLINE void finish_row(Wave& w, const Inst& inst, u64 mask, const u32* result) {
+  if (mask != w.all_lanes()) [[unlikely]]
+    store_masked(w, w.row(inst.dst), result, mask);
 }
 
 /// Writes the low 16 bits of `out` to the half of dst that the instruction names.
@@ -128,18 +146,20 @@ template <auto F>
 void int32(Wave& w, const Inst& inst) {
   using T = decltype(F);
   Lanes sa, sb, sc, out;
+  const u64 mask = write_mask(w, inst);
+  u32* d = result_row(w, inst, mask, out);
   const u32* a = fetch(w, inst, 0, sa);
   if constexpr (std::is_invocable_v<T, u32>) {
-    each_lane(w.lanes, [&](unsigned l) { out.x[l] = F(a[l]); });
+    each_lane(w.lanes, [&](unsigned l) { d[l] = F(a[l]); });
   } else if constexpr (std::is_invocable_v<T, u32, u32>) {
     const u32* b = fetch(w, inst, 1, sb);
-    each_lane(w.lanes, [&](unsigned l) { out.x[l] = F(a[l], b[l]); });
+    each_lane(w.lanes, [&](unsigned l) { d[l] = F(a[l], b[l]); });
   } else {
     const u32* b = fetch(w, inst, 1, sb);
     const u32* c = fetch(w, inst, 2, sc);
-    each_lane(w.lanes, [&](unsigned l) { out.x[l] = F(a[l], b[l], c[l]); });
+    each_lane(w.lanes, [&](unsigned l) { d[l] = F(a[l], b[l], c[l]); });
   }
-  store_row(w, inst.dst, out.x, write_mask(w, inst));
+  finish_row(w, inst, mask, d);
 }
 
 /// With a saturating form for the clamp bit.

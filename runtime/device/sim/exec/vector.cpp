@@ -28,8 +28,10 @@ u64 dpp_write_mask(const Wave& w, const Inst& inst) {
 void store_masked(const Wave& w, u32* row, const u32* out, u64 mask) {
   for (unsigned base = 0; base < w.lanes; base += 32) {
     const auto bits = static_cast<u32>(mask >> base);
+    u32* to = row + base;
+    const u32* from = out + base;
 #pragma GCC ivdep
-    for (unsigned l = 0; l < 32; ++l) row[base + l] = (bits >> l & 1) != 0 ? out[base + l] : row[base + l];
+    for (unsigned l = 0; l < 32; ++l) to[l] = (bits >> l & 1) != 0 ? from[l] : to[l];
   }
 }
 
