@@ -62,47 +62,112 @@ class Diagnostics {
   std::size_t count_ = 0;
 };
 
+/// Notes what the parser emits and makes nothing of it.
+class Recorder final : public llvm::MCStreamer {
+ public:
+  Recorder(llvm::MCContext& context, const llvm::SourceMgr& sources)
+      : llvm::MCStreamer(context), sources_(sources) {}
+  std::vector<SourceEvent> events;
+
+  void emitLabel(llvm::MCSymbol* symbol, llvm::SMLoc where) override {
+    MCStreamer::emitLabel(symbol, where);
+    add({.kind = SourceEvent::Kind::label, .label = symbol->getName().str()});
+  }
+  void emitInstruction(const llvm::MCInst& inst, const llvm::MCSubtargetInfo&) override {
+    add({.kind = SourceEvent::Kind::instruction,
+         .label = {},
+         .line = sources_.FindLineNumber(inst.getLoc())});
+  }
+  void emitCodeAlignment(llvm::Align alignment, const llvm::MCSubtargetInfo*, unsigned) override {
+    add({.kind = SourceEvent::Kind::alignment, .label = {}, .alignment = alignment.value()});
+  }
+  void emitValueToAlignment(llvm::Align alignment, std::int64_t, std::uint8_t, unsigned) override {
+    add({.kind = SourceEvent::Kind::alignment, .label = {}, .alignment = alignment.value()});
+  }
+  void emitBytes(llvm::StringRef) override { add({}); }
+  void emitValueImpl(const llvm::MCExpr*, unsigned, llvm::SMLoc) override { add({}); }
+  void emitFill(const llvm::MCExpr&, std::uint64_t, llvm::SMLoc) override { add({}); }
+  void emitFill(const llvm::MCExpr&, std::int64_t, std::int64_t, llvm::SMLoc) override { add({}); }
+  bool emitSymbolAttribute(llvm::MCSymbol*, llvm::MCSymbolAttr) override { return true; }
+  void emitCommonSymbol(llvm::MCSymbol*, std::uint64_t, llvm::Align) override {}
+
+ private:
+  void add(SourceEvent event) { events.push_back(std::move(event)); }
+  const llvm::SourceMgr& sources_;
+};
+
+/// LLVM's assembler around one text. The streamer is whatever the caller makes of it.
+class Assembler {
+ public:
+  Assembler(std::string_view text, const Machine& m)
+      : m_(m),
+        context_(m.triple, m.asm_info.get(), m.registers.get(), m.subtarget.get(), &sources_, &m.options) {
+    sources_.setVirtualFileSystem(llvm::makeIntrusiveRefCnt<NoFiles>());
+    sources_.AddNewSourceBuffer(
+        llvm::MemoryBuffer::getMemBufferCopy(llvm::StringRef(text.data(), text.size()), "kernel.s"),
+        llvm::SMLoc());
+    diagnostics_.attach(sources_);
+    context_.setDiagnosticHandler(
+        [this](const llvm::SMDiagnostic& diagnostic, bool, const llvm::SourceMgr&,
+               std::vector<const llvm::MDNode*>&) { diagnostics_.add(diagnostic); });
+    object_info_.reset(m.llvm_target->createMCObjectFileInfo(context_, /*PIC=*/true));
+    context_.setObjectFileInfo(object_info_.get());
+  }
+
+  llvm::MCContext& context() { return context_; }
+  llvm::SourceMgr& sources() { return sources_; }
+
+  Result<void> run(llvm::MCStreamer& streamer) {
+    const std::unique_ptr<llvm::MCAsmParser> parser(
+        llvm::createMCAsmParser(sources_, context_, streamer, *m_.asm_info));
+    const std::unique_ptr<llvm::MCTargetAsmParser> target_parser(
+        m_.llvm_target->createMCAsmParser(*m_.subtarget, *parser, *m_.instructions, m_.options));
+    parser->setTargetParser(*target_parser);
+    const bool failed = parser->Run(/*NoInitialTextSection=*/false);
+    if (diagnostics_.any()) return fail(ErrorCode::assembler, diagnostics_.text());
+    if (failed) return fail(ErrorCode::assembler, "1:1: the assembler gave up without saying why");
+    return {};
+  }
+
+ private:
+  const Machine& m_;
+  llvm::SourceMgr sources_;
+  Diagnostics diagnostics_;
+  llvm::MCContext context_;
+  std::unique_ptr<llvm::MCObjectFileInfo> object_info_;
+};
+
 }  // namespace
 
 Result<std::vector<std::uint8_t>> assemble(std::string_view text, const target::Target& target) {
   const auto found = machine(target);
   if (!found) return std::unexpected(found.error());
   const Machine& m = **found;
-
-  llvm::SourceMgr sources;
-  sources.setVirtualFileSystem(llvm::makeIntrusiveRefCnt<NoFiles>());
-  sources.AddNewSourceBuffer(
-      llvm::MemoryBuffer::getMemBufferCopy(llvm::StringRef(text.data(), text.size()), "kernel.s"),
-      llvm::SMLoc());
-  Diagnostics diagnostics;
-  diagnostics.attach(sources);
-
-  llvm::MCContext context(m.triple, m.asm_info.get(), m.registers.get(), m.subtarget.get(), &sources,
-                          &m.options);
-  context.setDiagnosticHandler([&](const llvm::SMDiagnostic& diagnostic, bool, const llvm::SourceMgr&,
-                                   std::vector<const llvm::MDNode*>&) { diagnostics.add(diagnostic); });
-  const std::unique_ptr<llvm::MCObjectFileInfo> object_info(
-      m.llvm_target->createMCObjectFileInfo(context, /*PIC=*/true));
-  context.setObjectFileInfo(object_info.get());
-
+  Assembler assembler(text, m);
   llvm::SmallVector<char, 0> bytes;
   llvm::raw_svector_ostream stream(bytes);
   std::unique_ptr<llvm::MCAsmBackend> backend(
       m.llvm_target->createMCAsmBackend(*m.subtarget, *m.registers, m.options));
   auto writer = backend->createObjectWriter(stream);
-  std::unique_ptr<llvm::MCCodeEmitter> emitter(m.llvm_target->createMCCodeEmitter(*m.instructions, context));
-  const std::unique_ptr<llvm::MCStreamer> streamer(m.llvm_target->createMCObjectStreamer(
-      m.triple, context, std::move(backend), std::move(writer), std::move(emitter), *m.subtarget));
-  const std::unique_ptr<llvm::MCAsmParser> parser(
-      llvm::createMCAsmParser(sources, context, *streamer, *m.asm_info));
-  const std::unique_ptr<llvm::MCTargetAsmParser> target_parser(
-      m.llvm_target->createMCAsmParser(*m.subtarget, *parser, *m.instructions, m.options));
-  parser->setTargetParser(*target_parser);
-
-  const bool failed = parser->Run(/*NoInitialTextSection=*/false);
-  if (diagnostics.any()) return fail(ErrorCode::assembler, diagnostics.text());
-  if (failed) return fail(ErrorCode::assembler, "1:1: the assembler gave up without saying why");
+  std::unique_ptr<llvm::MCCodeEmitter> emitter(
+      m.llvm_target->createMCCodeEmitter(*m.instructions, assembler.context()));
+  const std::unique_ptr<llvm::MCStreamer> streamer(
+      m.llvm_target->createMCObjectStreamer(m.triple, assembler.context(), std::move(backend),
+                                            std::move(writer), std::move(emitter), *m.subtarget));
+  if (auto done = assembler.run(*streamer); !done) return std::unexpected(std::move(done.error()));
   return std::vector<std::uint8_t>(bytes.begin(), bytes.end());
+}
+
+Result<std::vector<SourceEvent>> source_events(std::string_view text, const target::Target& target) {
+  const auto found = machine(target);
+  if (!found) return std::unexpected(found.error());
+  Assembler assembler(text, **found);
+  Recorder recorder(assembler.context(), assembler.sources());
+  (*found)->llvm_target->createNullTargetStreamer(recorder);
+  if (recorder.getTargetStreamer() == nullptr)
+    return fail(ErrorCode::unsupported, "this LLVM cannot assemble without making an object");
+  if (auto done = assembler.run(recorder); !done) return std::unexpected(std::move(done.error()));
+  return std::move(recorder.events);
 }
 
 }  // namespace wavejit::lower

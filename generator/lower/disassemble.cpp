@@ -2,8 +2,11 @@
 #include "generator/lower/disassemble.hpp"
 
 #include <fmt/format.h>
+#include <llvm/ADT/SmallVector.h>
+#include <llvm/MC/MCCodeEmitter.h>
 #include <llvm/MC/MCContext.h>
 #include <llvm/MC/MCDisassembler/MCDisassembler.h>
+#include <llvm/MC/MCFixup.h>
 #include <llvm/MC/MCInst.h>
 #include <llvm/MC/MCInstPrinter.h>
 #include <llvm/Support/raw_ostream.h>
@@ -29,7 +32,8 @@ class Disassembler {
         context_(m.triple, m.asm_info.get(), m.registers.get(), m.subtarget.get()),
         decoder_(m.llvm_target->createMCDisassembler(*m.subtarget, context_)),
         printer_(m.llvm_target->createMCInstPrinter(m.triple, m.asm_info->getAssemblerDialect(), *m.asm_info,
-                                                    *m.instructions, *m.registers)) {}
+                                                    *m.instructions, *m.registers)),
+        encoder_(m.llvm_target->createMCCodeEmitter(*m.instructions, context_)) {}
 
   /// The instruction at the start of `bytes`; sizes and text filled in.
   Result<DecodedInstruction> decode(std::span<const std::uint8_t> bytes, std::uint64_t address) {
@@ -37,7 +41,9 @@ class Disassembler {
     std::uint64_t size = 0;
     const auto status = decoder_->getInstruction(inst, size, llvm::ArrayRef(bytes.data(), bytes.size()),
                                                  address, llvm::nulls());
-    if (status != llvm::MCDisassembler::Success || size == 0 || size > bytes.size()) {
+    // A soft failure is a field that should have another value and does not count: LLVM 15 left VDST of
+    // gfx10's v_cmpx clear, where later ones put EXEC.
+    if (status == llvm::MCDisassembler::Fail || size == 0 || size > bytes.size()) {
       return fail(ErrorCode::unknown_instruction,
                   fmt::format("the bytes at 0x{:x} are no instruction of {}", address, target_.name));
     }
@@ -48,15 +54,30 @@ class Disassembler {
     result.address = address;
     result.size = static_cast<std::uint32_t>(size);
     result.text = std::string(trim(text));
+    result.reserved_bits = has_reserved_bits(inst, bytes.first(size));
     return result;
   }
 
  private:
+  /// Whether bits are set that the encoder, given the same instruction, leaves clear.
+  bool has_reserved_bits(const llvm::MCInst& inst, std::span<const std::uint8_t> bytes) {
+    encoded_.clear();
+    fixups_.clear();
+    encoder_->encodeInstruction(inst, encoded_, fixups_, *machine_.subtarget);
+    if (encoded_.size() != bytes.size()) return false;  // a literal that has an inline form
+    for (std::size_t i = 0; i < bytes.size(); ++i)
+      if ((bytes[i] & ~static_cast<std::uint8_t>(encoded_[i])) != 0) return true;
+    return false;
+  }
+
   const Machine& machine_;
   const target::Target& target_;
   llvm::MCContext context_;
   std::unique_ptr<llvm::MCDisassembler> decoder_;
   std::unique_ptr<llvm::MCInstPrinter> printer_;
+  std::unique_ptr<llvm::MCCodeEmitter> encoder_;
+  llvm::SmallVector<char, 32> encoded_;
+  llvm::SmallVector<llvm::MCFixup, 4> fixups_;
 };
 
 /// Branch distances in dwords become indexes of instructions.

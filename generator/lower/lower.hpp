@@ -3,6 +3,7 @@
 // header only. Everything here is in process, thread-safe and touches no file.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -23,6 +24,17 @@ Result<std::vector<std::uint8_t>> assemble(std::string_view text, const target::
 /// Relocatable object -> loadable shared object (ET_DYN, EM_AMDGPU, OSABI 64).
 Result<std::vector<std::uint8_t>> link(std::span<const std::uint8_t> object);
 
+/// An instruction of assembly text, or an alignment that may be filled with others.
+struct SourceEvent {
+  enum class Kind : std::uint8_t { label, instruction, alignment, data } kind = Kind::data;
+  std::string label;
+  std::uint32_t line = 0;       ///< 1-based
+  std::uint64_t alignment = 1;  ///< bytes
+};
+
+/// What the assembler emits for `text`, in order. Errors as assemble().
+Result<std::vector<SourceEvent>> source_events(std::string_view text, const target::Target& target);
+
 struct ArgMetadata {
   std::string name;
   std::uint32_t offset = 0, size = 0;
@@ -42,9 +54,11 @@ struct KernelDescriptor {
 
 struct DecodedInstruction {
   isa::Instruction inst;
-  std::uint64_t address = 0;  ///< virtual address in the code object
-  std::uint32_t size = 0;     ///< bytes
-  std::string text;           ///< LLVM's disassembly
+  std::uint64_t address = 0;   ///< virtual address in the code object
+  std::uint32_t size = 0;      ///< bytes
+  std::string text;            ///< LLVM's disassembly
+  std::uint32_t line = 0;      ///< in DecodedKernel::source, 1-based; 0 = not known
+  bool reserved_bits = false;  ///< the encoding has bits set that LLVM's encoder leaves clear
 };
 
 /// One kernel of a code object. Branch label operands hold the index of the target instruction.
@@ -56,7 +70,10 @@ struct DecodedKernel {
   std::uint32_t max_flat_workgroup_size = 0;
   std::uint32_t vgpr_count = 0, sgpr_count = 0, agpr_count = 0, wavefront_size = 0;
   std::uint32_t group_segment_size = 0, private_segment_size = 0, kernarg_segment_size = 0;
+  /// What the compiler was promised of the workgroup's size; zeros = nothing.
+  std::array<std::uint32_t, 3> required_workgroup_size{};
   std::vector<DecodedInstruction> instructions;
+  std::string source;  ///< name of the file that DecodedInstruction::line speaks of
 };
 
 struct CodeObject {
@@ -67,6 +84,10 @@ struct CodeObject {
 
 /// Reads ELF, metadata note, descriptors and text. Never trusts a length; errors name the part.
 Result<CodeObject> decode(std::span<const std::uint8_t> elf);
+
+/// Gives the instructions of `object` the lines of the text that it was assembled from: those of each kernel
+/// up to the first data in its code. Errors as assemble().
+Result<void> note_source_lines(CodeObject& object, std::string_view text, std::string file);
 
 /// "22.1.8": the LLVM that this build links.
 std::string llvm_version();

@@ -59,6 +59,15 @@ bool read_args(Reader& reader, std::vector<ArgMetadata>& args) {
   return true;
 }
 
+/// [x, y, z].
+bool read_size3(Reader& reader, std::array<std::uint32_t, 3>& out) {
+  const auto count = reader.enter_array();
+  if (!count || *count != out.size()) return false;
+  for (std::uint32_t& x : out)
+    if (!read_u32(reader, x)) return false;
+  return true;
+}
+
 bool read_kernel(Reader& reader, KernelMetadata& m) {
   DecodedKernel& k = m.kernel;
   return for_each_entry(reader, [&](std::string_view key, Reader& r) {
@@ -66,6 +75,7 @@ bool read_kernel(Reader& reader, KernelMetadata& m) {
     if (key == ".symbol") return read_text(r, m.symbol);
     if (key == ".args") return read_args(r, k.args);
     if (key == ".max_flat_workgroup_size") return read_u32(r, k.max_flat_workgroup_size);
+    if (key == ".reqd_workgroup_size") return read_size3(r, k.required_workgroup_size);
     if (key == ".vgpr_count") return read_u32(r, k.vgpr_count);
     if (key == ".sgpr_count") return read_u32(r, k.sgpr_count);
     if (key == ".agpr_count") return read_u32(r, k.agpr_count);

@@ -14,6 +14,7 @@ Target make_gfx90a() {
   t.marketing = "Instinct MI210";
   t.compute_units = 104;
   t.hazards = {};
+  t.architected_flat_scratch = false;
   t.wmma16 = {};
   t.matrix_shapes = {};
   t.elf_flags = 0x53F;
@@ -36,6 +37,7 @@ Target make_gfx1030() {
   t.has_delay_alu = false;
   t.has_dealloc_vgprs = false;
   t.has_vopd = false;
+  t.architected_flat_scratch = false;
   t.packed_workitem_ids = false;
   t.wmma16 = {};
   t.matrix_shapes = {};

@@ -115,9 +115,10 @@ struct Target {
   /// Vector loads that write LDS themselves: bit n-1 set = n dwords a lane. The place in LDS is M0 plus
   /// the immediate offset plus lane times size.
   std::uint8_t lds_dma_dwords = 0;
-  bool has_split_barrier = false;   ///< s_barrier_signal and s_barrier_wait in place of s_barrier
-  bool packed_workitem_ids = true;  ///< x, y and z in 10 bits each of v0, not in v0, v1 and v2
-  bool workgroup_ids_in_ttmp;       ///< gfx12: x in ttmp9, y and z in the halves of ttmp7
+  bool has_split_barrier = false;        ///< s_barrier_signal and s_barrier_wait in place of s_barrier
+  bool architected_flat_scratch = true;  ///< hardware sets scratch up, not SGPRs that the descriptor asks for
+  bool packed_workitem_ids = true;       ///< x, y and z in 10 bits each of v0, not in v0, v1 and v2
+  bool workgroup_ids_in_ttmp;            ///< gfx12: x in ttmp9, y and z in the halves of ttmp7
   std::uint8_t max_user_sgprs;
   std::uint16_t elf_flags;  ///< EF_AMDGPU_MACH with features
   MatrixShape wmma16;       ///< the f16/bf16 shape that GEMM families use

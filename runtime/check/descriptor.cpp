@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "generator/lower/descriptor_bits.hpp"
 #include "runtime/check/analyses.hpp"
 
 namespace wavejit::check {
@@ -12,47 +13,7 @@ namespace {
 
 using target::Generation;
 
-constexpr std::uint32_t bit(unsigned i) { return 1U << i; }
-constexpr std::uint32_t bits(unsigned high, unsigned low) { return (2U << high) - (1U << low); }
-
-/// Bits that must be 0. RSRC1: priority, privilege, debug, bulky, user debug, reserved ones. RSRC2: trap
-/// handler, exceptions that only the driver sets, LDS size (the dispatch packet has it).
-constexpr std::uint32_t rsrc1_zero = bits(11, 10) | bit(20) | bit(22) | bits(25, 24) | bits(28, 27);
-constexpr std::uint32_t rsrc1_zero_gfx9 = bits(31, 29);
-constexpr std::uint32_t rsrc1_zero_gfx10 = bits(9, 6);
-constexpr std::uint32_t rsrc1_zero_gfx12 = bit(21) | bit(23);
-constexpr std::uint32_t rsrc2_zero = bit(6) | bits(14, 13) | bits(23, 15) | bit(31);
-/// Private segment buffer and flat scratch are set up by hardware on every target that has a table.
-constexpr std::uint32_t properties_zero = bit(0) | bit(5) | bits(9, 7) | bits(15, 12);
-constexpr std::uint32_t wave32_bit = bit(10);
-
-std::uint32_t rsrc1_reserved(Generation g) {
-  switch (g) {
-    case Generation::gfx9:
-      return rsrc1_zero | rsrc1_zero_gfx9;
-    case Generation::gfx10:
-    case Generation::gfx11:
-      return rsrc1_zero | rsrc1_zero_gfx10;
-    case Generation::gfx12:
-      return rsrc1_zero | rsrc1_zero_gfx10 | rsrc1_zero_gfx12;
-  }
-  return rsrc1_zero;
-}
-
-/// RSRC3: accum offset and threadgroup split; instruction prefetch size.
-std::uint32_t rsrc3_reserved(Generation g) {
-  switch (g) {
-    case Generation::gfx9:
-      return ~(bits(5, 0) | bit(16));
-    case Generation::gfx10:
-      return ~bits(3, 0);  // shared VGPRs of wave64
-    case Generation::gfx11:
-      return ~bits(9, 4);
-    case Generation::gfx12:
-      return ~bits(11, 4);
-  }
-  return 0;
-}
+constexpr std::uint32_t wave32_bit = 1U << 10;
 
 class Descriptor {
  public:
@@ -64,11 +25,12 @@ class Descriptor {
         setup_(read_setup(d_, t_)) {}
 
   void fields() {
-    reserved("RSRC1", d_.rsrc1, rsrc1_reserved(t_.generation));
-    reserved("RSRC2", d_.rsrc2, rsrc2_zero);
-    reserved("RSRC3", d_.rsrc3, rsrc3_reserved(t_.generation));
+    const lower::ReservedBits zero = lower::reserved_descriptor_bits(t_);
+    reserved("RSRC1", d_.rsrc1, zero.rsrc1);
+    reserved("RSRC2", d_.rsrc2, zero.rsrc2);
+    reserved("RSRC3", d_.rsrc3, zero.rsrc3);
     const bool wave32 = (d_.properties & wave32_bit) != 0;
-    reserved("kernel_code_properties", d_.properties, properties_zero);
+    reserved("kernel_code_properties", d_.properties, zero.properties);
     if (wave32 != (t_.wave_size == 32))
       field(fmt::format("kernel_code_properties asks for waves of {} lanes, but {} is used with {}",
                         wave32 ? 32 : 64, t_.name, t_.wave_size));

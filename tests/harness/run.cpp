@@ -137,9 +137,13 @@ Result<void> ask_oracle(const Tensors& tensors, const Request& request, const Re
 }
 
 Result<Report> run_resolved(std::span<const std::uint8_t> code_object, const Request& request,
-                            const Resolved& r) {
-  const auto object = lower::decode(code_object);
+                            const Resolved& r, const std::optional<SourceText>& source) {
+  auto object = lower::decode(code_object);
   if (!object) return std::unexpected(object.error());
+  if (source) {
+    if (auto ok = lower::note_source_lines(*object, source->text, source->file); !ok)
+      return std::unexpected(ok.error());
+  }
   if (object->kernels.size() != 1)
     return differs("number of kernels", std::to_string(object->kernels.size()), "1");
   const lower::DecodedKernel& kernel = object->kernels.front();
@@ -214,13 +218,14 @@ Result<Report> run(const Request& request) {
   if (!kernel) return std::unexpected(kernel.error());
   // generate() may settle what normalise() left open.
   resolved->config = kernel->config;
-  return run_resolved(kernel->code_object, request, *resolved);
+  return run_resolved(kernel->code_object, request, *resolved, {});
 }
 
-Result<Report> run_object(std::span<const std::uint8_t> code_object, const Request& request) {
+Result<Report> run_object(std::span<const std::uint8_t> code_object, const Request& request,
+                          const std::optional<SourceText>& source) {
   auto resolved = resolve(request);
   if (!resolved) return std::unexpected(resolved.error());
-  return run_resolved(code_object, request, *resolved);
+  return run_resolved(code_object, request, *resolved, source);
 }
 
 unsigned matrix_per_iteration(const templates::Config& config, const target::Target& target) {

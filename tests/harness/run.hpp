@@ -13,6 +13,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "runtime/device/sim/simulator.hpp"
@@ -66,7 +67,13 @@ Result<Report> run(const Request& request);
 /// Runs this code object in the generated kernel's place. Before anything runs its metadata must say
 /// the same arguments, kernarg size and workgroup size as the problem's launch: invalid_code_object
 /// names what differs.
-Result<Report> run_object(std::span<const std::uint8_t> code_object, const Request& request);
+/// A code object that was assembled from `text` (of a file of that name) has its lines in fault reports.
+struct SourceText {
+  std::string_view text;
+  std::string file;
+};
+Result<Report> run_object(std::span<const std::uint8_t> code_object, const Request& request,
+                          const std::optional<SourceText>& source = {});
 
 /// Matrix instructions that one wave needs for one K step of a Config.
 unsigned matrix_per_iteration(const templates::Config& config, const target::Target& target);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // `wavejit run FILE --args`, `wavejit verify` and `wavejit mutate`: any code object, no family behind it.
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <cstdint>
 #include <string>
@@ -106,6 +107,29 @@ TEST_CASE("any code object runs with the arguments of a launch file", "[cli][run
   CHECK(j.at("wave_instructions") == 9);
   CHECK(j.at("compared").at(0).at("wrong") == 0);
   CHECK(read_text(folder.file("out.bin")) == dwords(107, 3));
+}
+
+TEST_CASE("a fault in assembly text names file and line; the run counts distinct faults", "[cli][run_any]") {
+  const Folder folder;
+  json small = launch();
+  small["args"][1] = {{"name", "out"}, {"bytes", 124}, {"undefined", true}};
+  lay_out(folder, small);
+  const std::string text = add_kernel;
+  const auto line =
+      1 +
+      std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(text.find("global_store")), '\n');
+  const std::string place = "add.s:" + std::to_string(line);
+  const Ran ran = folder.wavejit("run add.s --args args.json --json");
+  REQUIRE(ran.code == 1);
+  CHECK(ran.json().at("distinct_faults") == 1);
+  CHECK(ran.json().at("faults").at(0).at("source") == place);
+  const Ran plain = folder.wavejit("run add.s --args args.json");
+  CHECK(plain.out.find(place) != std::string::npos);
+  CHECK(plain.out.find("1 distinct faults") != std::string::npos);
+  // The check can be switched off by the name that the list gives.
+  CHECK(folder.wavejit("run --list-checks").out.find("out_of_bounds") != std::string::npos);
+  CHECK(folder.wavejit("run add.s --args args.json --without-check out_of_bounds").code == 0);
+  CHECK(folder.wavejit("run add.s --args args.json --without-check bounds").code == 2);
 }
 
 TEST_CASE("a wrong result and a fault are told from a refused launch", "[cli][run_any]") {

@@ -32,6 +32,11 @@ Result<void> write_whole(const fs::path& path, const std::vector<std::uint8_t>& 
   return {};
 }
 
+bool is_assembly(const fs::path& path) {
+  const std::string extension = path.extension().string();
+  return extension == ".s" || extension == ".S" || extension == ".asm" || extension == ".amdgcn";
+}
+
 }  // namespace
 
 Result<std::vector<std::uint8_t>> read_file(const fs::path& path) {
@@ -45,8 +50,7 @@ Result<std::vector<std::uint8_t>> read_file(const fs::path& path) {
 Result<std::vector<std::uint8_t>> read_object(const fs::path& path, const target::Target& target) {
   auto bytes = read_file(path);
   if (!bytes) return bytes;
-  const std::string extension = path.extension().string();
-  if (extension != ".s" && extension != ".S" && extension != ".asm" && extension != ".amdgcn") return bytes;
+  if (!is_assembly(path)) return bytes;
   const auto object =
       lower::assemble(std::string_view(reinterpret_cast<const char*>(bytes->data()), bytes->size()), target);
   if (!object) {
@@ -55,6 +59,20 @@ Result<std::vector<std::uint8_t>> read_object(const fs::path& path, const target
     return std::unexpected(std::move(error));
   }
   return lower::link(*object);
+}
+
+Result<std::optional<std::string>> read_assembly(const fs::path& path) {
+  if (!is_assembly(path)) return std::optional<std::string>{};
+  const auto bytes = read_file(path);
+  if (!bytes) return std::unexpected(bytes.error());
+  return std::string(bytes->begin(), bytes->end());
+}
+
+Result<void> note_lines(lower::CodeObject& object, const fs::path& path) {
+  const auto text = read_assembly(path);
+  if (!text) return std::unexpected(text.error());
+  if (!*text) return {};
+  return lower::note_source_lines(object, **text, path.string());
 }
 
 void Outputs::add(fs::path path, std::string_view text) {

@@ -4,9 +4,12 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
+#include "generator/lower/lower.hpp"
 #include "generator/support/error.hpp"
 #include "generator/target/target.hpp"
 
@@ -19,6 +22,13 @@ Result<std::vector<std::uint8_t>> read_file(const std::filesystem::path& path);
 /// The assembler's errors are "FILE:line:column: message".
 Result<std::vector<std::uint8_t>> read_object(const std::filesystem::path& path,
                                               const target::Target& target);
+
+/// The text of a .s .S .asm .amdgcn file; nothing for other files.
+Result<std::optional<std::string>> read_assembly(const std::filesystem::path& path);
+
+/// Lines of the assembly text at `path` for the instructions of what it assembled to; nothing for other
+/// files.
+Result<void> note_lines(lower::CodeObject& object, const std::filesystem::path& path);
 
 /// Files to be: collected first, then put in place together. Each is written beside its place under a
 /// temporary name; only when all of them are on disk are they renamed. On an error nothing that was

@@ -153,6 +153,7 @@ Json to_json(const sim::Fault& f) {
             {"workgroup", f.workgroup},  {"wave", f.wave},
             {"lanes", f.lanes},          {"detail", f.detail},
             {"nearest", f.nearest},      {"count", f.count}};
+  if (!f.source.empty()) j["source"] = f.source;
   if (f.address) j["address"] = *f.address;
   return j;
 }

@@ -31,6 +31,8 @@ struct RunOptions {
   std::string soffset = "both";
   std::string args, kernel;
   std::vector<std::string> without_check;
+  bool list_checks = false;
+  bool global_unaligned = false;
   bool card = false;
   bool json = false;
 };
@@ -40,7 +42,8 @@ Result<sim::Checks> checks_of(const std::vector<std::string>& without) {
   for (const std::string& name : without) {
     const auto kind = sim::find_fault(name);
     if (!kind)
-      return fail_field(ErrorCode::invalid_argument, "without-check", name, "the name of a simulator check");
+      return fail_field(ErrorCode::invalid_argument, "without-check", name,
+                        "the name of a simulator check; --list-checks names them");
     checks = checks.without(*kind);
   }
   return checks;
@@ -102,11 +105,22 @@ void print_text(const harness::Report& r, bool whole_card) {
   if (r.ok()) {
     fmt::print("verdict: right; no fault, every element of the tiles stored and nothing else\n");
   } else {
-    fmt::print("verdict: WRONG\n{}\n", r.reason());
+    fmt::print("verdict: WRONG, {} distinct faults\n{}\n", r.run.distinct_faults, r.reason());
+  }
+}
+
+void list_checks() {
+  for (std::size_t i = 0; i < sim::fault_kinds; ++i) {
+    const auto kind = static_cast<sim::FaultKind>(i);
+    fmt::print("{:<20} {}\n", sim::name(kind), sim::describe(kind));
   }
 }
 
 Result<bool> run_command(const RunOptions& options) {
+  if (options.list_checks) {
+    list_checks();
+    return true;
+  }
   const auto checks = checks_of(options.without_check);
   if (!checks) return std::unexpected(checks.error());
   if (!options.args.empty()) {
@@ -117,6 +131,7 @@ Result<bool> run_command(const RunOptions& options) {
     sim::Options sim;
     sim.checks = *checks;
     sim.soffset = *rule;
+    sim.global_unaligned_mode = options.global_unaligned;
     return run_any(options.file, options.args, options.kernel, options.problem.target, sim, options.json);
   }
   const auto job = resolve(options.problem);
@@ -135,6 +150,7 @@ Result<bool> run_command(const RunOptions& options) {
   request.sample = options.whole ? 0 : options.sample;
   request.sim.soffset = *soffset;
   request.sim.checks = *checks;
+  request.sim.global_unaligned_mode = options.global_unaligned;
   ProgressBar bar("workgroups");
   request.sim.progress = [&bar](std::uint64_t done, std::uint64_t all) { bar.update(done, all); };
 
@@ -144,7 +160,11 @@ Result<bool> run_command(const RunOptions& options) {
   } else {
     const auto object = read_object(options.file, *job->target);
     if (!object) return std::unexpected(object.error());
-    report = harness::run_object(*object, request);
+    const auto text = read_assembly(options.file);
+    if (!text) return std::unexpected(text.error());
+    std::optional<harness::SourceText> source;
+    if (*text) source = harness::SourceText{**text, options.file};
+    report = harness::run_object(*object, request, source);
   }
   if (!report) return std::unexpected(report.error());
   bar.finish();
@@ -173,6 +193,9 @@ Action add_run(CLI::App& app) {
   app.add_option("--kernel", options->kernel, "With --args: which kernel of the object");
   app.add_option("--without-check", options->without_check,
                  "Switch a check of the simulator off (repeatable)");
+  app.add_flag("--list-checks", options->list_checks, "Name the checks of the simulator and what each finds");
+  app.add_flag("--global-unaligned", options->global_unaligned,
+               "Vector memory takes any address, as with SH_MEM_CONFIG's unaligned mode; LDS does not");
   app.add_option("--seed", options->seed, "Of the random tensors and the sample")->capture_default_str();
   app.add_option("--soffset", options->soffset, "Bounds rule of the scalar offset: both, excluded, included")
       ->capture_default_str();

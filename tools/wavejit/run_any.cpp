@@ -9,6 +9,7 @@
 #include <random>
 
 #include "generator/lower/lower.hpp"
+#include "runtime/device/sim/hidden_arguments.hpp"
 #include "runtime/device/sim/simulator.hpp"
 #include "tests/oracle/format.hpp"
 #include "tools/wavejit/files.hpp"
@@ -87,21 +88,6 @@ Result<Comparison> compare(const Bytes& got, const LaunchArgument& a) {
   return c;
 }
 
-/// Values of the hidden arguments that code object v5 may ask for; the others stay zero.
-void fill_hidden(Bytes& kernarg, const lower::DecodedKernel& kernel, const LaunchFile& launch) {
-  for (const lower::ArgMetadata& a : kernel.args) {
-    std::uint64_t value = 0;
-    for (unsigned axis = 0; axis < 3; ++axis) {
-      const char letter = static_cast<char>('x' + axis);
-      if (a.value_kind == fmt::format("hidden_block_count_{}", letter)) value = launch.grid[axis];
-      if (a.value_kind == fmt::format("hidden_group_size_{}", letter)) value = launch.block[axis];
-    }
-    if (a.value_kind == "hidden_grid_dims") value = launch.grid[2] > 1 ? 3 : (launch.grid[1] > 1 ? 2 : 1);
-    if (a.value_kind.starts_with("hidden_") && a.offset + a.size <= kernarg.size())
-      std::memcpy(kernarg.data() + a.offset, &value, std::min<std::size_t>(a.size, sizeof value));
-  }
-}
-
 Result<std::uint64_t> place(sim::Memory& memory, const LaunchArgument& a, std::string name) {
   Bytes content;
   std::uint64_t size = a.bytes;
@@ -134,7 +120,8 @@ Result<Prepared> prepare(sim::Memory& memory, const lower::DecodedKernel& kernel
   if (!bound) return std::unexpected(bound.error());
   Prepared p;
   p.kernarg.resize(std::max(kernel.kernarg_segment_size, kernel.descriptor.kernarg_size));
-  fill_hidden(p.kernarg, kernel, launch);
+  sim::fill_hidden_arguments(kernel, launch.grid, launch.block, launch.dynamic_lds_bytes,
+                             std::as_writable_bytes(std::span(p.kernarg)));
   for (const BoundArgument& b : *bound) {
     std::array<std::uint8_t, 8> bits = b.given->scalar;
     if (b.given->source != Source::scalar && b.given->source != Source::null) {
@@ -185,15 +172,16 @@ double millions_per_second(const sim::RunReport& report) {
 Result<bool> run_any(const std::filesystem::path& object_path, const std::filesystem::path& args,
                      const std::string& kernel_name, const std::string& target_name,
                      const sim::Options& checks, bool json) {
-  const target::Target* assembler = target::find(target_name);
+  const target::Target* assembler = target::find_simulated(target_name);
   if (assembler == nullptr)
     return fail_field(ErrorCode::unknown_target, "target", target_name, "a known target");
   auto launch = read_launch_file(args);
   if (!launch) return std::unexpected(launch.error());
   const auto bytes = read_object(object_path, *assembler);
   if (!bytes) return std::unexpected(bytes.error());
-  const auto object = lower::decode(*bytes);
+  auto object = lower::decode(*bytes);
   if (!object) return std::unexpected(object.error());
+  if (auto ok = note_lines(*object, object_path); !ok) return std::unexpected(ok.error());
   const lower::DecodedKernel* kernel =
       find_kernel(*object, kernel_name.empty() ? launch->kernel : kernel_name);
   if (kernel == nullptr)

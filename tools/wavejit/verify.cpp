@@ -36,7 +36,7 @@ Json to_json(const check::Report& report) {
 }
 
 Result<bool> verify(const VerifyOptions& options) {
-  const target::Target* target = target::find(options.target);
+  const target::Target* target = target::find_simulated(options.target);
   if (target == nullptr)
     return fail_field(ErrorCode::unknown_target, "target", options.target, target_names());
   check::Options checks;

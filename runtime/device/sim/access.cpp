@@ -149,7 +149,7 @@ Allocation* check_global(Wave& w, const Inst& inst, unsigned lane, std::uint64_t
     return nullptr;
   }
   const std::uint64_t alignment = std::min<std::uint64_t>(bytes & -bytes, 4);
-  if ((address & (alignment - 1)) != 0) {
+  if ((address & (alignment - 1)) != 0 && !w.worker->launch->options.global_unaligned_mode) {
     report(w, inst, FaultKind::misaligned, bit, address,
            [&] { return fmt::format("an access of {} bytes needs {}-byte alignment", bytes, alignment); });
   }

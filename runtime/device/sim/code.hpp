@@ -131,6 +131,7 @@ struct EntryLayout {
 struct InstText {
   std::string text;
   std::uint64_t address = 0;
+  std::uint32_t line = 0;  ///< in Code::source; 0 = not known
 };
 
 struct Code {
@@ -149,7 +150,11 @@ struct Code {
   EntryLayout entry;
   std::vector<Inst> insts;
   std::vector<Touch> touches;
-  std::vector<InstText> texts;  ///< by Inst::index
+  std::vector<InstText> texts;          ///< by Inst::index
+  std::string source;                   ///< name of the file that the lines are of
+  std::vector<std::uint32_t> reserved;  ///< instructions with bits set that must be 0
+  std::string reserved_in_descriptor;   ///< fields of the kernel descriptor with such bits
+  std::array<std::uint32_t, 3> required_workgroup_size{};
 };
 
 }  // namespace wavejit::sim::detail

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "generator/lower/descriptor_bits.hpp"
 #include "runtime/device/sim/handlers.hpp"
 #include "runtime/device/sim/operands.hpp"
 #include "runtime/device/sim/simulator.hpp"
@@ -29,7 +30,9 @@ class Decoder {
       auto inst = decode(i);
       if (!inst) return std::unexpected(std::move(inst.error()));
       code_.insts.push_back(*inst);
-      code_.texts.push_back({kernel_.instructions[i].text, kernel_.instructions[i].address});
+      const lower::DecodedInstruction& d = kernel_.instructions[i];
+      code_.texts.push_back({d.text, d.address, d.line});
+      if (d.reserved_bits) code_.reserved.push_back(i);
     }
     return {};
   }
@@ -382,9 +385,35 @@ Result<void> find_entry(Code& code) {
   return {};
 }
 
+/// Names and values of descriptor fields with bits that must be 0.
+std::string reserved_fields(const lower::KernelDescriptor& d, const target::Target& target) {
+  const lower::ReservedBits zero = lower::reserved_descriptor_bits(target);
+  std::string text;
+  const auto field = [&](std::string_view name, std::uint32_t value, std::uint32_t mask) {
+    if ((value & mask) == 0) return;
+    text += fmt::format("{}{} is 0x{:x}, where 0x{:x} must be 0", text.empty() ? "" : "; ", name, value,
+                        value & mask);
+  };
+  field("RSRC1", d.rsrc1, zero.rsrc1);
+  field("RSRC2", d.rsrc2, zero.rsrc2);
+  field("RSRC3", d.rsrc3, zero.rsrc3);
+  field("kernel_code_properties", d.properties, zero.properties);
+  return text;
+}
+
+/// A launcher takes the LDS size from the metadata, the checks here from the descriptor.
+Result<void> check_metadata(const lower::DecodedKernel& kernel) {
+  if (kernel.group_segment_size == kernel.descriptor.group_segment_fixed_size) return {};
+  return fail_field(ErrorCode::invalid_code_object,
+                    fmt::format(".group_segment_fixed_size of kernel '{}'", kernel.name),
+                    fmt::format("{} in the metadata", kernel.group_segment_size),
+                    fmt::format("{}, as its descriptor says", kernel.descriptor.group_segment_fixed_size));
+}
+
 }  // namespace
 
 Result<Program> Program::create(const lower::DecodedKernel& kernel, const target::Target& target) {
+  if (auto ok = check_metadata(kernel); !ok) return std::unexpected(std::move(ok.error()));
   auto code = std::make_shared<Code>();
   const lower::KernelDescriptor& d = kernel.descriptor;
   code->target = &target;
@@ -404,6 +433,9 @@ Result<Program> Program::create(const lower::DecodedKernel& kernel, const target
   code->private_bytes = d.private_segment_fixed_size;
   code->kernarg_bytes = std::max(d.kernarg_size, kernel.kernarg_segment_size);
   code->max_workgroup_size = kernel.max_flat_workgroup_size;
+  code->required_workgroup_size = kernel.required_workgroup_size;
+  code->source = kernel.source;
+  code->reserved_in_descriptor = reserved_fields(d, target);
   code->entry = entry_layout(d, target);
   // RSRC1 float round and denorm [19:12] are MODE [7:0]; DX10_CLAMP 21, IEEE 23.
   code->mode = (d.rsrc1 >> 12 & 0xFF) | (d.rsrc1 >> 21 & 1) << 8 | (d.rsrc1 >> 23 & 1) << 9;

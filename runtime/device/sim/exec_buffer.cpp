@@ -39,7 +39,14 @@ std::string malformed(const Descriptor& d, const target::Target& target) {
   if (d.stride != 0) return fmt::format("stride is {}: a raw buffer has stride 0", d.stride);
   if (d.swizzle != 0) return fmt::format("swizzle bits [31:30] of word 1 are {}: must be 0", d.swizzle);
   if ((d.word3 >> 23 & 1) != 0) return fmt::format("word 3 is 0x{:08x}: add_tid (bit 23) must be 0", d.word3);
-  if (target.generation == Generation::gfx9) return {};
+  if (target.generation == Generation::gfx9) {
+    constexpr std::uint32_t data_format = 0xFU << 15, reserved = 7U << 24 | 3U << 28;
+    if ((d.word3 & data_format) == 0)
+      return fmt::format("word 3 is 0x{:08x}: DATA_FORMAT [18:15] must not be 0", d.word3);
+    if ((d.word3 & reserved) != 0)
+      return fmt::format("word 3 is 0x{:08x}: bits [29:28] and [26:24] are reserved on gfx9", d.word3);
+    return {};
+  }
   const std::uint32_t format_bits = target.generation == Generation::gfx12 ? 0x3F : 0x7F;
   if ((d.word3 >> 12 & format_bits) == 0)
     return fmt::format("word 3 is 0x{:08x}: FORMAT must not be 0", d.word3);

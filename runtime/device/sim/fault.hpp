@@ -33,11 +33,13 @@ enum class FaultKind : std::uint8_t {
   barrier_divergence,   ///< waves of a workgroup wait at different s_barrier instructions
   watchdog,             ///< a wave executed more instructions than the limit
   control_flow,         ///< execution ran past the last instruction
+  reserved_bits,        ///< bits set that must be 0, in an instruction or in the kernel descriptor
   count_
 };
 inline constexpr std::size_t fault_kinds = static_cast<std::size_t>(FaultKind::count_);
 
 std::string_view name(FaultKind kind);
+std::string_view describe(FaultKind kind);  ///< what the check of that name finds, in a line
 std::optional<FaultKind> find_fault(std::string_view name);
 
 /// A set of fault kinds: which checks are on.
@@ -64,6 +66,7 @@ struct Fault {
   std::string instruction;         ///< LLVM's disassembly
   std::uint32_t index = 0;         ///< in DecodedKernel::instructions
   std::uint64_t code_address = 0;  ///< in the code object
+  std::string source;              ///< "file:line" of the instruction, where known
   std::array<std::uint32_t, 3> workgroup{};
   std::uint32_t wave = 0;                ///< in its workgroup
   std::uint64_t lanes = 0;               ///< bit per lane concerned; 0 = the whole wave

@@ -121,6 +121,18 @@ void start_wave(Wave& w, Worker& worker, Workgroup& g, unsigned id, std::uint64_
   start_vectors(w, worker.launch->block, first, active);
 }
 
+/// Bits that must be 0, wherever control flow goes.
+void check_reserved(Workgroup& g) {
+  Wave& w = g.waves.front();
+  const Code& code = *w.code;
+  if (!code.reserved_in_descriptor.empty())
+    report(w, code.insts.front(), FaultKind::reserved_bits, 0, std::nullopt,
+           [&] { return "the kernel descriptor: " + code.reserved_in_descriptor; });
+  for (const std::uint32_t i : code.reserved)
+    report(w, code.insts[i], FaultKind::reserved_bits, 0, std::nullopt,
+           [] { return std::string("its encoding has bits set that must be 0"); });
+}
+
 /// gfx1100 in wave32: user plus system SGPRs that hardware initialises must reach 16.
 void check_entry(Workgroup& g) {
   Wave& w = g.waves.front();
@@ -258,6 +270,7 @@ void start_group(Worker& worker, std::uint64_t linear) {
   g.registers.assign(waves * code.register_rows * code.lanes, 0x7FBADBAD);
   for (unsigned i = 0; i < waves; ++i) start_wave(g.waves[i], worker, g, i, items);
   check_entry(g);
+  check_reserved(g);
 }
 
 void run_wave(Wave& w, std::uint64_t budget) {

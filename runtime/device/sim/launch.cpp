@@ -36,6 +36,12 @@ Result<void> check_launch(const Code& code, const LaunchParams& launch) {
                                  ? std::min<std::uint64_t>(t.max_workgroup_size, code.max_workgroup_size)
                                  : t.max_workgroup_size;
   if (size > most) return bad("block", fmt::format("{} work-items", size), fmt::format("at most {}", most));
+  const auto& required = code.required_workgroup_size;
+  if (product(required) != 0 && launch.block != required) {
+    return bad("block", fmt::format("{} x {} x {}", launch.block[0], launch.block[1], launch.block[2]),
+               fmt::format("{} x {} x {}, for which kernel '{}' is compiled", required[0], required[1],
+                           required[2], code.name));
+  }
   const std::uint64_t lds = std::uint64_t{code.lds_bytes} + launch.dynamic_lds_bytes;
   if (lds > t.lds_per_workgroup) {
     return bad("LDS", fmt::format("{} bytes", lds),

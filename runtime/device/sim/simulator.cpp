@@ -151,6 +151,7 @@ RunReport collect(const Code& code, std::vector<Worker>& workers) {
     const detail::InstText& text = code.texts[f.index];
     f.instruction = text.text;
     f.code_address = text.address;
+    if (text.line != 0) f.source = fmt::format("{}:{}", code.source, text.line);
   }
   for (std::size_t i = 0; i < code.insts.size(); ++i) {
     const detail::Inst& inst = code.insts[i];

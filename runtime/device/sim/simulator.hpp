@@ -48,8 +48,9 @@ struct Options {
   SoffsetRule soffset = SoffsetRule::of_target;
   /// Rounding of v_dot2_bf16_bf16; unset = the target table's.
   std::optional<target::Dot2Bf16Rounding> dot2_bf16;
-  bool flush_bf16_denormals = false;  ///< inputs and results of bf16 dot products
-  bool lds_unaligned_mode = false;    ///< LDS accesses of 8 bytes and more need 4-byte alignment only
+  bool flush_bf16_denormals = false;   ///< inputs and results of bf16 dot products
+  bool lds_unaligned_mode = false;     ///< LDS accesses of 8 bytes and more need 4-byte alignment only
+  bool global_unaligned_mode = false;  ///< vector memory takes any address (SH_MEM_CONFIG), LDS does not
   bool count_bank_conflicts = true;
   std::uint64_t max_instructions_per_wave = 100'000'000;  ///< watchdog; 0 = none
   std::uint32_t max_faults = 64;                          ///< distinct faults described; counts go on

@@ -16,7 +16,7 @@ namespace {
 using Kind = VectorOutcome::Kind;
 
 /// Recorded results that the simulator does not share, and why it is right not to.
-std::string_view why_different(const VectorOutcome& o) {
+std::string_view why_different(const VectorOutcome& o, std::string_view target) {
   // None of these is marked as compared with hardware.
   static constexpr std::string_view vcc =
       "the ISA manual's pseudo-code sets VCC only where it scales by exponent difference or for "
@@ -27,6 +27,10 @@ std::string_view why_different(const VectorOutcome& o) {
       {"test_vop3.TestDivScale.test_div_scale_f32_zero_denom_gives_nan V_DIV_SCALE_F32", vcc},
       {"test_vop3.TestDivScale.test_div_scale_f32_zero_numer_gives_nan V_DIV_SCALE_F32", vcc},
   };
+  if (target == "gfx942" && o.op.starts_with("V_CVT_PK_") && o.op.find("8_F32") != std::string::npos)
+    return "recorded for gfx950, whose 8-bit floats are the OCP forms; gfx942's have a bias one greater and "
+           "no "
+           "infinities (CDNA3 ISA manual), so 1.0 is 0x40 there";
   const auto it = table.find(o.key);
   return it == table.end() || o.compared_with_hardware ? std::string_view{} : it->second;
 }
@@ -61,7 +65,7 @@ Score score(std::string_view file, std::string_view target) {
       ++s.passed;
       continue;
     }
-    const std::string_view why = used ? why_different(o) : why_unusable(o);
+    const std::string_view why = used ? why_different(o, target) : why_unusable(o);
     if (why.empty()) {
       s.unexplained += fmt::format("{}: {}\n", o.key, o.detail);
       continue;
@@ -112,6 +116,7 @@ TEST_CASE("Recorded CDNA instruction vectors", "[sim][hw_vectors]") {
   const Score s = check("cdna_vectors.json", "gfx950");
   CHECK(s.in_file == 7);
   CHECK(s.passed == 7);
+  CHECK(check("cdna_vectors.json", "gfx942").passed == 3);
 }
 
 }  // namespace

@@ -72,8 +72,8 @@ TEST_CASE("The descriptor's bounds give zeros, silently", "[sim][strict][memory]
   CHECK(run_access({.records = 0})->probe->vgpr(2, 0) == 0);
 }
 
-// cases.md 32: 40 bytes of data, b128 at offset 32.
-TEST_CASE("A straddling b128 reads nothing on gfx11", "[sim][strict][memory][cases]") {
+// 40 bytes of data, b128 at offset 32.
+TEST_CASE("A straddling b128 reads nothing on gfx11", "[sim][strict][memory]") {
   const auto b = run_access({.code = "buffer_load_b128 v[2:5], v1, s[4:7], s8 offen",
                              .voffset = 32,
                              .records = 40,
@@ -89,71 +89,11 @@ TEST_CASE("A straddling b128 reads nothing on gfx11", "[sim][strict][memory][cas
   CHECK(narrow->probe->vgpr(3, 0) == 109);
 }
 
-// cases.md 32, the rule of CDNA: each dword for itself. No table of such a target is needed to say so.
-TEST_CASE("A straddling b128 reads the part that is in bounds where bounds cut per dword",
-          "[sim][strict][memory][cases]") {
-  target::Target per_dword = *target::find("gfx1151");
-  per_dword.straddle = target::StraddleRule::per_dword;
-  per_dword.soffset_in_bounds = target::SoffsetInBounds::included;
-  const AsmKernel kernel{.body =
-                             "buffer_load_b128 v[2:5], v1, s[4:7], 0 offen\n s_waitcnt vmcnt(0)\n"
-                             "buffer_store_b128 v[2:5], v1, s[4:7], 0 offen"};
-  const auto object = lower::decode(*lower::link(*lower::assemble(assembly(kernel), per_dword)));
-  REQUIRE(object);
-  const auto program = sim::Program::create(object->kernels.at(0), per_dword);
-  REQUIRE(program);
-  sim::Memory memory;
-  const std::uint64_t data = upload(memory, counting(10));
-  sim::LaunchParams launch;
-  launch.block = {1, 1, 1};
-  auto probe = sim::Probe::start(*program, memory, launch);
-  REQUIRE(probe);
-  set_descriptor(*probe, 4, data, 40);
-  probe->set_vgpr(1, 0, 32);
-  probe->run();
-  INFO(text(probe->faults()));
-  CHECK(probe->faults().empty());
-  CHECK(probe->vgpr(2, 0) == 108);
-  CHECK(probe->vgpr(3, 0) == 109);
-  CHECK(probe->vgpr(4, 0) == 0);
-  CHECK(probe->vgpr(5, 0) == 0);
-}
-
-// cases.md 33: num_records covers whole rows; a K overrun on row 0 is row 1, not zeros.
-TEST_CASE("Exact num_records does not mask the end of a row", "[sim][strict][memory][cases]") {
+// num_records covers whole rows; a K overrun on row 0 is row 1, not zeros.
+TEST_CASE("case 33: exact num_records does not mask the end of a row", "[sim][strict][memory][cases]") {
   const auto b = run_access({.voffset = 96, .records = 192, .allocation = 48});  // rows of 96 bytes
   CHECK(b->probe->faults().empty());
   CHECK(b->probe->vgpr(2, 0) == 124);
-}
-
-// cases.md 39: soffset must not move a masked lane's sentinel back into bounds.
-TEST_CASE("A sentinel plus soffset that wraps stays out of bounds under every rule",
-          "[sim][strict][memory][cases]") {
-  for (const sim::SoffsetRule rule :
-       {sim::SoffsetRule::excluded, sim::SoffsetRule::included, sim::SoffsetRule::both}) {
-    sim::Options options;
-    options.soffset = rule;
-    const auto load =
-        run_access({.voffset = 0xFFFFF000, .soffset = 0x1000, .records = 4096, .allocation = 1024}, options);
-    CHECK(load->probe->faults().empty());
-    CHECK(load->probe->vgpr(2, 0) == 0);
-    const auto store = run_access({.code = "buffer_store_b32 v2, v1, s[4:7], s8 offen",
-                                   .voffset = 0xFFFFF000,
-                                   .soffset = 0x1000,
-                                   .records = 4096,
-                                   .allocation = 1024},
-                                  options);
-    CHECK(store->probe->faults().empty());
-  }
-}
-
-// cases.md 40: without OOB_SELECT = 3 a raw descriptor checks something else.
-TEST_CASE("A descriptor without the raw bounds rule is malformed", "[sim][strict][memory][cases]") {
-  const auto wrong = run_access({.voffset = 256, .records = 256, .word3 = 0x01027000});
-  CHECK(count(wrong->probe->faults(), FaultKind::descriptor) == 1);
-  const auto right = run_access({.voffset = 256, .records = 256});
-  CHECK(right->probe->faults().empty());
-  CHECK(right->probe->vgpr(2, 0) == 0);
 }
 
 TEST_CASE("Malformed descriptors", "[sim][strict][memory]") {

@@ -110,8 +110,8 @@ void append(std::vector<std::byte>& kernarg, std::uint64_t value, std::size_t by
   for (std::size_t i = 0; i < bytes; ++i) kernarg.push_back(static_cast<std::byte>(value >> (8 * i)));
 }
 
-void compare(const Inputs& in, Format format, const std::vector<std::uint16_t>& c, TritonOutcome& outcome) {
-  double dot = 0, cc = 0, rr = 0;
+/// Row-major, in float64.
+std::vector<double> product(const Inputs& in, Format format) {
   std::vector<double> weights, activations, reference;
   for (std::uint32_t column = 0; column < in.n; ++column) {
     for (std::uint32_t k = 0; k < in.k; ++k) {
@@ -127,6 +127,12 @@ void compare(const Inputs& in, Format format, const std::vector<std::uint16_t>& 
       reference.push_back(std::inner_product(a, a + in.k, weights.data() + std::size_t{column} * in.k, 0.0));
     }
   }
+  return reference;
+}
+
+void compare(const Inputs& in, Format format, const std::vector<std::uint16_t>& c, TritonOutcome& outcome) {
+  double dot = 0, cc = 0, rr = 0;
+  const std::vector<double> reference = product(in, format);
   for (std::size_t i = 0; i < reference.size(); ++i) {
     const double value = format.decode(c[i]);
     dot += value * reference[i];
@@ -143,6 +149,42 @@ void compare(const Inputs& in, Format format, const std::vector<std::uint16_t>& 
   }
 }
 
+/// A launch of one object: what its description says, inputs, scalar arguments in order.
+struct Job {
+  Json description;
+  Format format;
+  Inputs in;
+  std::vector<std::uint32_t> scalars;
+  std::array<std::uint32_t, 3> grid;
+};
+
+Job make_job(const TritonShape& shape) {
+  const auto folder = *shared_folder() / "peers" / "triton";
+  Json description = Json::parse(read_file(folder / (shape.name + ".json")));
+  const Json meta = description["meta"];
+  const Format format{meta.value("FP16", 0) == 1};
+  const std::uint32_t group = description["scalars"].value("group_size", 32U);
+  Inputs in = make_inputs(shape, group, format, meta.value("HAS_ZP", 0) == 1);
+  const std::pair<const char*, std::uint32_t> values[] = {{"M", in.m},
+                                                          {"N", in.n},
+                                                          {"K", in.k},
+                                                          {"K8", in.k / 8},
+                                                          {"num_groups", in.k / group},
+                                                          {"stride_bn", in.k / 8},
+                                                          {"stride_am", in.k},
+                                                          {"group_size", group}};
+  std::vector<std::uint32_t> scalars;
+  for (const auto& [name, value] : values) {
+    // Arguments that were 1, or constants, at compile time are not in the kernel's list.
+    if (!description["scalars"].contains(name) || description["constants_baked_in"].contains(name)) continue;
+    if (description["scalars"][name] != 1) scalars.push_back(value);
+  }
+  const std::uint32_t block_m = meta["BLOCK_M"];
+  const std::uint32_t block_n = meta["BLOCK_N"];
+  const std::array<std::uint32_t, 3> grid{(in.m + block_m - 1) / block_m, (in.n + block_n - 1) / block_n, 1};
+  return {std::move(description), format, std::move(in), std::move(scalars), grid};
+}
+
 }  // namespace
 
 std::optional<std::filesystem::path> shared_folder() {
@@ -156,17 +198,14 @@ std::optional<std::filesystem::path> shared_folder() {
 
 TritonOutcome run_triton(const TritonShape& shape, const sim::Options& options) {
   const auto folder = *shared_folder() / "peers" / "triton";
-  const Json description = Json::parse(read_file(folder / (shape.name + ".json")));
   const auto object = lower::decode(read_file(folder / (shape.name + ".hsaco")));
   INFO((object ? std::string() : object.error().message));
   REQUIRE(object);
   const auto program = sim::Program::create(object->kernels.at(0), *object->target);
   INFO((program ? std::string() : program.error().message));
   REQUIRE(program);
-
-  const Format format{description["meta"].value("FP16", 0) == 1};
-  const std::uint32_t group = description["scalars"].value("group_size", 32U);
-  const Inputs in = make_inputs(shape, group, format, description["meta"].value("HAS_ZP", 0) == 1);
+  const Job job = make_job(shape);
+  const Inputs& in = job.in;
   sim::Memory memory;
   const std::size_t c_bytes = std::size_t{in.m} * in.n * 2;
   const auto c = memory.allocate(c_bytes, 16, "c");
@@ -178,32 +217,14 @@ TritonOutcome run_triton(const TritonShape& shape, const sim::Options& options) 
 
   std::vector<std::byte> kernarg;
   for (const std::uint64_t pointer : {a, b, s, z, *c}) append(kernarg, pointer, 8);
-  const std::map<std::string, std::uint32_t> values{{"M", in.m},
-                                                    {"N", in.n},
-                                                    {"K", in.k},
-                                                    {"K8", in.k / 8},
-                                                    {"num_groups", in.k / group},
-                                                    {"stride_bn", in.k / 8},
-                                                    {"stride_am", in.k},
-                                                    {"group_size", group}};
-  const std::string order[] = {"M", "N", "K", "K8", "num_groups", "stride_bn", "stride_am", "group_size"};
-  for (const std::string& name : order) {
-    // Arguments that were 1, or constants, at compile time are not in the kernel's list.
-    const Json& baked = description["constants_baked_in"];
-    if (!description["scalars"].contains(name) || baked.contains(name)) continue;
-    if (description["scalars"][name] == 1) continue;
-    append(kernarg, values.at(name), 4);
-  }
+  for (const std::uint32_t value : job.scalars) append(kernarg, value, 4);
   append(kernarg, 0, 8);
   append(kernarg, 0, 8);
 
-  const auto meta = description["meta"];
-  const std::uint32_t block_m = meta["BLOCK_M"];
-  const std::uint32_t block_n = meta["BLOCK_N"];
-  const sim::LaunchParams launch{.grid = {(in.m + block_m - 1) / block_m, (in.n + block_n - 1) / block_n, 1},
-                                 .block = {description["block"][0], 1, 1},
+  const sim::LaunchParams launch{.grid = job.grid,
+                                 .block = {job.description["block"][0], 1, 1},
                                  .kernarg = kernarg,
-                                 .dynamic_lds_bytes = description["dynamic_lds_bytes"],
+                                 .dynamic_lds_bytes = job.description["dynamic_lds_bytes"],
                                  .workgroups = {},
                                  .options = options};
   auto report = sim::run(*program, memory, launch);
@@ -215,8 +236,49 @@ TritonOutcome run_triton(const TritonShape& shape, const sim::Options& options) 
   outcome.unwritten_bytes = memory.undefined_bytes(*c, c_bytes).value();
   std::vector<std::uint16_t> result(std::size_t{in.m} * in.n);
   REQUIRE(memory.read(*c, {reinterpret_cast<std::byte*>(result.data()), c_bytes}));
-  compare(in, format, result, outcome);
+  compare(in, job.format, result, outcome);
   return outcome;
+}
+
+void write_triton_launch(const TritonShape& shape, const std::filesystem::path& folder) {
+  const Job job = make_job(shape);
+  const auto write = [&](const char* name, const void* data, std::size_t bytes) {
+    std::ofstream out(folder / name, std::ios::binary);
+    out.write(static_cast<const char*>(data), static_cast<std::streamsize>(bytes));
+    REQUIRE(out);
+  };
+  const Inputs& in = job.in;
+  write("a.bin", in.a.data(), in.a.size() * 2);
+  write("b.bin", in.b.data(), in.b.size() * 4);
+  write("s.bin", in.s.data(), in.s.size() * 2);
+  write("z.bin", in.z.data(), in.z.size() * 4);
+  const std::vector<double> reference = product(in, job.format);
+  std::vector<std::uint16_t> rounded;
+  double squares = 0;
+  for (const double x : reference) {
+    rounded.push_back(job.format.encode(static_cast<float>(x)));
+    squares += x * x;
+  }
+  write("c.ref", rounded.data(), rounded.size() * 2);
+  const double rms = std::sqrt(squares / static_cast<double>(reference.size()));
+  const bool fp16 = job.format.fp16;
+  Json args = Json::array();
+  for (const char* file : {"a.bin", "b.bin", "s.bin"}) args.push_back({{"file", file}});
+  args.push_back(in.z.empty() ? Json{{"null", true}} : Json{{"file", "z.bin"}});
+  args.push_back({{"bytes", rounded.size() * 2},
+                  {"undefined", true},
+                  {"output", "c.bin"},
+                  {"expect",
+                   {{"file", "c.ref"},
+                    {"dtype", fp16 ? "f16" : "bf16"},
+                    {"atol", (fp16 ? 3e-3 : 2e-2) * rms},
+                    {"rtol", fp16 ? 2e-3 : 1e-2}}}});
+  for (const std::uint32_t value : job.scalars) args.push_back({{"value", value}});
+  const Json launch{{"grid", job.grid},
+                    {"block", {job.description["block"][0], 1, 1}},
+                    {"dynamic_lds_bytes", job.description["dynamic_lds_bytes"]},
+                    {"args", args}};
+  std::ofstream(folder / "args.json") << launch.dump(1);
 }
 
 }  // namespace wavejit::test

@@ -30,4 +30,8 @@ struct TritonOutcome {
 /// Fails the running test where a step does.
 TritonOutcome run_triton(const TritonShape& shape, const sim::Options& options = {});
 
+/// The same launch for `wavejit run NAME.hsaco --args args.json`: args.json, its inputs, and the product in
+/// float64 rounded to the output's type as what to expect, within domain.md §3.4's bar for one element.
+void write_triton_launch(const TritonShape& shape, const std::filesystem::path& folder);
+
 }  // namespace wavejit::test
