@@ -11,9 +11,10 @@
 namespace wavejit::harness {
 namespace {
 
-constexpr std::array<std::string_view, 10> kind_names{
+constexpr std::array<std::string_view, 11> kind_names{
     "wait dropped",       "wait raised", "barrier dropped", "nop dropped", "num_records grown",
-    "num_records shrunk", "LDS offset",  "shift swapped",   "op_sel",      "matrix operand"};
+    "num_records shrunk", "LDS offset",  "shift swapped",   "op_sel",      "field width",
+    "matrix operand"};
 
 std::vector<std::string> lines_of(std::string_view text) {
   std::vector<std::string> lines;
@@ -55,6 +56,8 @@ class Maker {
       if (m.starts_with("ds_load") || m.starts_with("ds_store")) lds_offset();
       if (m == "v_lshrrev_b32") shift();
       if (m == "v_dot2_bf16_bf16") half();
+      if (m.starts_with("v_pk_") && m.ends_with("_f16")) packed_half();
+      if (m == "v_bfe_u32") field();
       if (m.starts_with("v_wmma")) operands();
       if (m == "s_add_u32") records();
     }
@@ -134,6 +137,22 @@ class Maker {
     }
   }
 
+  /// Drops what sends both results to one half of a source.
+  void packed_half() {
+    const std::string& line = lines_[at_];
+    const std::size_t found = line.find(" op_sel");
+    if (found == std::string::npos) return;
+    add(MutationKind::op_sel, replaced(found, line.find(']', found) + 1 - found, ""));
+  }
+
+  void field() {
+    const std::string& line = lines_[at_];
+    const std::size_t end = std::min(line.find(';'), line.size());
+    const std::size_t last = line.find_last_not_of(" \t", end - 1);
+    if (last < 2 || line.substr(last - 2, 3) != ", 4") return;
+    add(MutationKind::field_width, replaced(last, 1, "3"));
+  }
+
   void operands() {
     const std::string& line = lines_[at_];
     unsigned operand = 0;
@@ -159,7 +178,9 @@ class Maker {
     const std::string_view digits =
         std::string_view(line).substr(literal, line.find_first_of(" \t;", literal) - literal);
     const long value = std::stol(std::string(digits), nullptr, 0);
-    const long element = line.find("weights") != std::string::npos ? 4 : 2;
+    const bool words =
+        line.find("weights") != std::string::npos || line.find("zero_points") != std::string::npos;
+    const long element = words ? 4 : 2;
     add(MutationKind::records_grown, replaced(literal, digits.size(), std::to_string(value + element)));
     add(MutationKind::records_shrunk, replaced(literal, digits.size(), std::to_string(value - element)));
   }

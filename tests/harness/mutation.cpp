@@ -30,7 +30,8 @@ std::string explanation(const Mutant& mutant, const templates::Problem& p) {
   const bool activations = mutant.before.find("of a row of activations") != std::string::npos;
   const bool output = mutant.before.find("of a row of output") != std::string::npos;
   const bool wide_output = output && p.n % 8 == 0 && p.output_stride % 8 == 0;
-  if ((activations && p.activation_stride % 8 == 0) || wide_output)
+  const bool wide_bias = mutant.before.find("of a row of bias") != std::string::npos && p.n % 8 == 0;
+  if ((activations && p.activation_stride % 8 == 0) || wide_output || wide_bias)
     return "every access takes 16 bytes at a multiple of 16, so one element more admits none";
   return {};
 }

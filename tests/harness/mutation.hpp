@@ -26,7 +26,8 @@ enum class MutationKind : std::uint8_t {
   records_shrunk,  ///< … one element smaller
   lds_offset,      ///< an LDS access's offset moved by 4 bytes
   shift_swapped,   ///< a nibble shift of 4, 8 or 12 exchanged for another
-  op_sel,          ///< the half that a dot writes
+  op_sel,          ///< the half that a dot writes, or that a packed f16 instruction reads
+  field_width,     ///< a nibble's field one bit narrower
   matrix_operand,  ///< a matrix operand off by one register
 };
 std::string_view name(MutationKind kind);

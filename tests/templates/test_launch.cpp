@@ -48,11 +48,54 @@ TEST_CASE("arguments describe every tensor to its last byte", "[w4a16]") {
   CHECK(launch->kernarg_size >= launch->arguments[4].offset + launch->arguments[4].size);
 }
 
+TEST_CASE("zero points and bias are arguments of the problems that have them", "[w4a16]") {
+  templates::Problem p;
+  p.n = 12;
+  p.k = 256;
+  p.group = 64;
+  p.activation = templates::DataType::f16;
+  const target::Target& target = *target::find("gfx1151");
+  const auto arguments = [&] {
+    const auto launch = templates::launch(p, harness::tile(32, 32, 32, 2), target, 5);
+    REQUIRE(launch);
+    std::uint32_t end = 0;
+    std::vector<std::string> names;
+    for (const templates::Argument& a : launch->arguments) {
+      names.push_back(a.name);
+      CHECK(a.offset == (end + a.size - 1) / a.size * a.size);  // natural alignment, no gaps
+      end = a.offset + a.size;
+    }
+    CHECK(launch->kernarg_size == (end + 7) / 8 * 8);
+    return std::pair{names, launch->arguments};
+  };
+  using Names = std::vector<std::string>;
+  CHECK(arguments().first == Names{"activations", "weights", "scales", "output", "m"});
+  p.bias = true;
+  CHECK(arguments().first == Names{"activations", "weights", "scales", "bias", "output", "m"});
+  p.zero_points = templates::ZeroPoints::packed;
+  p.zero_point_stride = 6;
+  const auto [names, all] = arguments();
+  CHECK(names == Names{"activations", "weights", "scales", "zero_points", "bias", "output", "m"});
+  const templates::Argument &zeros = all[3], &bias = all[4], &output = all[5];
+  CHECK(zeros.dtype == templates::DataType::i32);
+  CHECK(zeros.shape == std::vector<std::int64_t>{2, 4});  // 12 columns take two words
+  CHECK(zeros.strides == std::vector<std::int64_t>{24, 4});
+  CHECK(zeros.bytes == 24 + 16);
+  CHECK(bias.dtype == templates::DataType::f16);
+  CHECK(bias.shape == std::vector<std::int64_t>{12});
+  CHECK(bias.bytes == 24);
+  CHECK(output.dtype == templates::DataType::f16);
+}
+
 TEST_CASE("the object's metadata carries the same arguments, grid block and LDS", "[w4a16]") {
   templates::Problem p;
   p.n = 64;
   p.k = 256;
   p.group = 32;
+  if (GENERATE(false, true)) {
+    p.zero_points = templates::ZeroPoints::packed;
+    p.bias = true;
+  }
   const target::Target& target = *target::find("gfx1151");
   const auto config = harness::tile(64, 64, 32, 4);
   const auto kernel = templates::generate(p, config, target);

@@ -39,6 +39,7 @@ TEST_CASE("bad problems and Configs are refused by field", "[w4a16]") {
                       {"activation_stride", [](auto& r) { r.problem.activation_stride = 260; }},
                       {"weight_stride", [](auto& r) { r.problem.weight_stride = 31; }},
                       {"scale_stride", [](auto& r) { r.problem.scale_stride = 7; }},
+                      {"zero_point_stride", [](auto& r) { r.problem.zero_point_stride = 8; }},
                       {"output_stride", [](auto& r) { r.problem.output_stride = 63; }},
                       {"bm", [](auto& r) { r.config->bm = 40; }},
                       {"bn", [](auto& r) { r.config->bn = 0; }},
@@ -76,11 +77,39 @@ TEST_CASE("a register budget that cannot hold the kernel is refused with both co
   CHECK_FALSE(result.error().given.empty());
 }
 
-TEST_CASE("types and zero points that no family serves yet are refused by name", "[w4a16]") {
+TEST_CASE("activation types other than bf16 and f16 are refused by name", "[w4a16]") {
   harness::Request r = good();
-  r.problem.activation = templates::DataType::f16;
+  r.problem.activation = GENERATE(templates::DataType::f32, templates::DataType::i32);
   CHECK(harness::refused(r, "act"));
-  r = good();
+}
+
+TEST_CASE("what a zero-point stride may be depends on whether there are zero points", "[w4a16]") {
+  harness::Request r = good();
+  r.problem.zero_point_stride = 8;
+  CHECK(harness::refused(r, "zero_point_stride"));
   r.problem.zero_points = templates::ZeroPoints::packed;
-  CHECK(harness::refused(r, "zero_points"));
+  CHECK(harness::passes(r));
+  r.problem.zero_point_stride = 7;  // K / group is 8
+  CHECK(harness::refused(r, "zero_point_stride"));
+}
+
+TEST_CASE("groups are multiples of 32 that divide K, all of K included", "[w4a16]") {
+  struct Case {
+    std::int64_t k, group;
+    const char* refused_by;
+  };
+  const Case cases[] = {{192, 96, nullptr}, {96, -1, nullptr}, {512, 256, nullptr}, {160, 160, nullptr},
+                        {256, 96, "k"},     {48, -1, "group"}, {256, 16, "group"},  {256, -32, "group"},
+                        {256, -2, "group"}, {256, 512, "k"}};
+  for (const Case& c : cases) {
+    harness::Request r = good();
+    r.problem.k = c.k;
+    r.problem.group = c.group;
+    CAPTURE(c.k, c.group);
+    if (c.refused_by == nullptr) {
+      CHECK(harness::passes(r));
+    } else {
+      CHECK(harness::refused(r, c.refused_by));
+    }
+  }
 }

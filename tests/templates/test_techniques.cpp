@@ -42,6 +42,22 @@ TEST_CASE("all 32 combinations of techniques, pipelined 0, 1 and 2 deep", "[w4a1
   }
 }
 
+TEST_CASE("all 32 combinations of techniques for f16, zero points and a bias", "[w4a16]") {
+  const unsigned mask = GENERATE(range(0U, 32U));
+  harness::Request r = small_request();
+  const auto names = templates::technique_names();
+  for (unsigned i = 0; i < 5; ++i)
+    *templates::technique(r.config->techniques, names[i]) = (mask >> i & 1) != 0;
+  for (const auto type : {templates::DataType::bf16, templates::DataType::f16})
+    for (const auto zeros : {templates::ZeroPoints::symmetric, templates::ZeroPoints::packed}) {
+      r.problem.activation = type;
+      r.problem.zero_points = zeros;
+      r.problem.bias = zeros == templates::ZeroPoints::packed;
+      CAPTURE(mask);
+      CHECK(harness::passes(r));
+    }
+}
+
 TEST_CASE("bounds hold whether or not the scalar offset is checked", "[w4a16]") {
   // hardware.md §6: sources disagree, so each rule alone must give a right run too.
   harness::Request r = small_request();

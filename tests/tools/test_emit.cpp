@@ -95,7 +95,8 @@ TEST_CASE("stock llvm-mc makes the same .text of the emitted assembly", "[cli]")
   }
   for (const char* flags :
        {"--tile 128,64,32 --waves 8", "--tile 128,64,32 --waves 8 --without dequant --without banks",
-        "--without descriptors --without scalar-offsets", "--rounding nearest --depth 2"}) {
+        "--without descriptors --without scalar-offsets", "--tile 128,64,32 --rounding nearest --depth 2",
+        "--act f16 --zero-points --bias"}) {
     CAPTURE(flags);
     REQUIRE(folder.wavejit(gate_up + flags + " -o F.s --object F.hsaco").code == 0);
     const Ran tools = folder.shell(

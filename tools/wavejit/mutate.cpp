@@ -62,6 +62,23 @@ std::vector<Kernel> standard_kernels() {
   add([](Kernel& k) { k.config.techniques.magic_dequant = false; });
   add([](Kernel& k) { k.problem.rounding = templates::WeightRounding::nearest; });
   add([](Kernel& k) { k.config.techniques.exact_descriptors = false; });
+  add([](Kernel& k) { k.problem.zero_points = templates::ZeroPoints::packed; });
+  add([](Kernel& k) {
+    k.problem.activation = templates::DataType::f16;
+    k.problem.bias = true;
+  });
+  add([](Kernel& k) {
+    k.problem.activation = templates::DataType::f16;
+    k.problem.zero_points = templates::ZeroPoints::packed;
+    k.problem.bias = true;
+    k.problem.n = 77;
+    k.config.lds_buffers = 1;
+  });
+  add([](Kernel& k) {
+    k.problem.activation = templates::DataType::f16;
+    k.problem.zero_points = templates::ZeroPoints::packed;
+    k.config.techniques.magic_dequant = false;
+  });
   add([](Kernel& k) {
     k.problem.group = 64;
     k.config.bm = 64;

@@ -14,6 +14,8 @@ TEST_CASE("mutants change one line each", "[harness][mutation]") {
   const std::string text =
       "\ts_waitcnt vmcnt(2) lgkmcnt(0)\n\ts_barrier\n\tds_load_b128 v[0:3], v4 offset:16\n"
       "\tv_lshrrev_b32 v0, 12, v1\n\tv_dot2_bf16_bf16 v0, v3, v4, 0\n"
+      "\tv_pk_mul_f16 v0, v1, v2 op_sel_hi:[1,0]\n\tv_pk_fma_f16 v0, v1, s2, v3 op_sel:[0,0,1]\n"
+      "\tv_bfe_u32 v0, v1, v2, 4  ; zero point of the column\n\tv_bfe_u32 v0, v1, 16, 1\n"
       "\tv_wmma_f32_16x16x16_bf16 v[0:7], v[8:15], v[16:23], v[0:7]\n"
       "\ts_add_u32 s4, s4, 0x100 ; bytes of a row of weights\n";
   const auto all = harness::mutants(text);
@@ -23,7 +25,8 @@ TEST_CASE("mutants change one line each", "[harness][mutation]") {
   CHECK(count(MutationKind::barrier_dropped) == 1);
   CHECK(count(MutationKind::lds_offset) == 2);
   CHECK(count(MutationKind::shift_swapped) == 1);
-  CHECK(count(MutationKind::op_sel) == 1);
+  CHECK(count(MutationKind::op_sel) == 3);
+  CHECK(count(MutationKind::field_width) == 1);
   CHECK(count(MutationKind::matrix_operand) == 2);
   CHECK(count(MutationKind::records_grown) == 1);
   CHECK(count(MutationKind::records_shrunk) == 1);
@@ -34,14 +37,23 @@ TEST_CASE("mutants change one line each", "[harness][mutation]") {
 
 TEST_CASE("checker, simulator and oracle catch a sample of the flagship's mutants",
           "[harness][mutation][slow]") {
-  for (const unsigned buffers : {1U, 2U}) {
+  struct Case {
+    unsigned buffers;
+    bool all_arguments;  // f16 with zero points and a bias; else bf16 without either
+  };
+  for (const Case& c : {Case{1, false}, Case{2, false}, Case{2, true}}) {
     harness::MutationRequest request;
     request.run.problem.n = 72;
     request.run.problem.k = 128;
     request.run.problem.group = 32;
     request.run.m = 130;
+    if (c.all_arguments) {
+      request.run.problem.activation = templates::DataType::f16;
+      request.run.problem.zero_points = templates::ZeroPoints::packed;
+      request.run.problem.bias = true;
+    }
     templates::Config config = harness::tile(128, 64, 32);
-    config.lds_buffers = buffers;
+    config.lds_buffers = c.buffers;
     request.run.config = config;
     request.every = 7;
     const auto score = harness::mutation_score(request);

@@ -20,10 +20,20 @@ struct Generated {
   std::vector<std::string> lines;
 };
 
-Generated generate(const std::string& target_name, const templates::Config& config, std::int64_t group = 32) {
+/// Every kind of argument in one: f16, zero points and a bias; bf16 without either.
+enum class Variant : std::uint8_t { plain, full };
+
+Generated generate(const std::string& target_name, const templates::Config& config,
+                   Variant variant = Variant::plain) {
   templates::Problem problem;
   problem.n = problem.k = 256;
-  problem.group = group;
+  problem.group = 32;
+  if (variant == Variant::full) {
+    problem.activation = templates::DataType::f16;
+    problem.zero_points = templates::ZeroPoints::packed;
+    problem.bias = true;
+    problem.n = 250;
+  }
   const target::Target& target = test::table(target_name);
   const auto kernel = templates::generate(problem, config, target, {.assemble = false, .observer = {}});
   INFO((kernel ? std::string() : kernel.error().message));
@@ -93,9 +103,10 @@ std::vector<templates::Config> configs() {
 }  // namespace
 
 TEST_CASE("generated kernels have no findings", "[check][generated]") {
+  const Variant variant = GENERATE(Variant::plain, Variant::full);
   for (const std::string target : {"gfx1151", "gfx1100"}) {
     for (const templates::Config& config : configs()) {
-      const check::Report report = checked(generate(target, config));
+      const check::Report report = checked(generate(target, config, variant));
       INFO(target << ", depth " << config.pipeline_depth << ", LDS buffers " << config.lds_buffers << "\n"
                   << to_string(report));
       CHECK(report.findings.empty());
@@ -106,9 +117,10 @@ TEST_CASE("generated kernels have no findings", "[check][generated]") {
 // Nearly all are errors. Where a load from a single LDS buffer is still in flight at the barrier before the
 // next stores, whether they meet is not known here: that is lds-order-at-barrier, a warning.
 TEST_CASE("no wait of a generated kernel can be dropped or weakened unseen", "[check][generated]") {
+  const Variant variant = GENERATE(Variant::plain, Variant::full);
   unsigned mutants = 0;
   for (const templates::Config& config : configs()) {
-    const Generated g = generate("gfx1151", config);
+    const Generated g = generate("gfx1151", config, variant);
     for (const std::size_t line : find(g, "s_waitcnt ")) {
       INFO("depth " << config.pipeline_depth << ", LDS buffers " << config.lds_buffers << ", line "
                     << line + 1 << ": " << g.lines[line]);
