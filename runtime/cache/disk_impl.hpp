@@ -43,6 +43,7 @@ struct DiskCache::Impl {
     posix::Descriptor leaf, file;  ///< as far as they were opened
   };
   [[nodiscard]] Read read(const Key& key) const;
+  Lookup get(const Key& key, bool again);
   int write(const Key& key, std::span<const std::uint8_t> file);
   void touch(int file) const;
   void quarantine(int leaf, int file, const std::string& name, Miss miss);
