@@ -105,6 +105,7 @@ DiskCache::Impl::Read DiskCache::Impl::read(const Key& key) const {
   if (!bytes)
     return give_up(bytes.error() == EFBIG ? Miss::foreign_format : Miss::unreadable,
                    posix::reason(bytes.error()));
+  r.bytes = bytes->size();
   ParsedEntry parsed = parse_entry(*bytes);
   if (parsed.miss != Miss::none) return give_up(parsed.miss, std::move(parsed.detail));
   if (parsed.entry.key_text != key.text)
@@ -188,7 +189,7 @@ Lookup DiskCache::Impl::get(const Key& key, bool again) {
   Read r = read(key);
   if (r.lookup) {
     ++counters.hits;
-    counters.bytes_read += r.lookup.payload->size();
+    counters.bytes_read += r.bytes;
     touch(r.file.get());
     return std::move(r.lookup);
   }

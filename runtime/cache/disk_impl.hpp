@@ -41,6 +41,7 @@ struct DiskCache::Impl {
   struct Read {
     Lookup lookup;
     posix::Descriptor leaf, file;  ///< as far as they were opened
+    std::size_t bytes = 0;         ///< of the file
   };
   [[nodiscard]] Read read(const Key& key) const;
   Lookup get(const Key& key, bool again);
