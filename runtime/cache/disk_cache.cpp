@@ -105,6 +105,7 @@ DiskCache::Impl::Read DiskCache::Impl::read(const Key& key) const {
   if (!bytes)
     return give_up(bytes.error() == EFBIG ? Miss::foreign_format : Miss::unreadable,
                    posix::reason(bytes.error()));
+  r.bytes = bytes->size();
   ParsedEntry parsed = parse_entry(*bytes);
   if (parsed.miss != Miss::none) return give_up(parsed.miss, std::move(parsed.detail));
   if (parsed.entry.key_text != key.text)
@@ -183,26 +184,28 @@ DiskCache::~DiskCache() = default;
 bool DiskCache::on() const { return static_cast<bool>(impl_->root); }
 const std::filesystem::path& DiskCache::folder() const { return impl_->folder; }
 
-Lookup DiskCache::get(const Key& key) {
-  Impl& self = *impl_;
-  Impl::Read r = self.read(key);
+/// `again`: a second look for one request, whose miss has been counted.
+Lookup DiskCache::Impl::get(const Key& key, bool again) {
+  Read r = read(key);
   if (r.lookup) {
-    ++self.counters.hits;
-    self.counters.bytes_read += r.lookup.payload->size();
-    self.touch(r.file.get());
+    ++counters.hits;
+    counters.bytes_read += r.bytes;
+    touch(r.file.get());
     return std::move(r.lookup);
   }
   const Miss miss = r.lookup.miss;
-  ++self.counters.misses[static_cast<std::size_t>(miss)];
+  if (!again || miss != Miss::absent) ++counters.misses[static_cast<std::size_t>(miss)];
   const bool bad = miss == Miss::foreign_format || miss == Miss::truncated || miss == Miss::checksum ||
                    miss == Miss::wrong_key;
   if (bad) {
-    self.quarantine(r.leaf.get(), r.file.get(), entry_name(key.digest), miss);
-    self.log(LogLevel::info, fmt::format("cache entry {} is no use ({}: {}) and will be made anew",
-                                         to_hex(key.digest), name(miss), r.lookup.detail));
+    quarantine(r.leaf.get(), r.file.get(), entry_name(key.digest), miss);
+    log(LogLevel::info, fmt::format("cache entry {} is no use ({}: {}) and will be made anew",
+                                    to_hex(key.digest), name(miss), r.lookup.detail));
   }
   return std::move(r.lookup);
 }
+
+Lookup DiskCache::get(const Key& key) { return impl_->get(key, /*again=*/false); }
 
 bool DiskCache::put(const Key& key, std::span<const std::uint8_t> payload) {
   Impl& self = *impl_;
@@ -214,7 +217,10 @@ bool DiskCache::put(const Key& key, std::span<const std::uint8_t> payload) {
                                          file.size(), self.options.max_bytes));
     return false;
   }
-  if (const int error = self.write(key, file); error != 0) {
+  int error = self.write(key, file);
+  // On NFS, and beside a purge, folders and names go stale under us: once more from the top.
+  if (error == ESTALE || error == EBUSY || error == ENOENT) error = self.write(key, file);
+  if (error != 0) {
     ++self.counters.put_failures;
     self.no_writes_before = steady_ns() + std::chrono::nanoseconds(self.options.write_retry).count();
     self.warn_once(fmt::format("cannot write to the cache folder {}: {}; kernels are kept in memory only",
@@ -239,19 +245,19 @@ void DiskCache::reject(const Key& key, std::string_view why) {
 
 Result<DiskCache::Made> DiskCache::get_or_make(const Key& key, const std::function<Result<Bytes>()>& make,
                                                const std::function<bool(const Bytes&)>& accept) {
-  const auto look = [&]() -> std::optional<Made> {
-    Lookup found = get(key);
+  const auto look = [&](bool again) -> std::optional<Made> {
+    Lookup found = impl_->get(key, again);
     if (!found) return std::nullopt;
     if (!accept || accept(*found.payload))
       return Made{.payload = *std::move(found.payload), .from_disk = true};
     reject(key, "its payload is not what was wanted");
     return std::nullopt;
   };
-  if (auto found = look()) return *std::move(found);
+  if (auto found = look(false)) return *std::move(found);
   const KeyLock held = lock(key);
   // Whoever held the lock before has most likely made it.
   if (held.held())
-    if (auto found = look()) return *std::move(found);
+    if (auto found = look(true)) return *std::move(found);
   auto made = make();
   if (!made) return std::unexpected(made.error());
   if (held.state() != KeyLock::State::timed_out) put(key, *made);

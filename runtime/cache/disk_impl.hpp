@@ -41,8 +41,10 @@ struct DiskCache::Impl {
   struct Read {
     Lookup lookup;
     posix::Descriptor leaf, file;  ///< as far as they were opened
+    std::size_t bytes = 0;         ///< of the file
   };
   [[nodiscard]] Read read(const Key& key) const;
+  Lookup get(const Key& key, bool again);
   int write(const Key& key, std::span<const std::uint8_t> file);
   void touch(int file) const;
   void quarantine(int leaf, int file, const std::string& name, Miss miss);

@@ -151,7 +151,7 @@ void DiskCache::Impl::account(std::uint64_t bytes) {
   if (!file) return;
   Usage usage = read_usage(file->get());
   usage.total += unaccounted.exchange(0);
-  const std::int64_t now_s = now_ns() / 1'000'000'000, day = 24 * 3600;
+  const std::int64_t now_s = now_ns() / 1'000'000'000, day = 24LL * 3600;
   const bool fresh = usage.known && usage.walked_s <= now_s + day && now_s - usage.walked_s < day;
   if (!fresh || usage.total > options.max_bytes) usage = {.total = trim(), .walked_s = now_s, .known = true};
   write_usage(file->get(), usage);

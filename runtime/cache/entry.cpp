@@ -35,7 +35,7 @@ Bytes serialise(std::string_view key_text, std::span<const std::uint8_t> payload
 ParsedEntry parse_entry(std::span<const std::uint8_t> file) {
   wire::Reader in(file);
   const std::string_view start = in.text(std::min(magic.size(), file.size()));
-  if (start != magic.substr(0, start.size())) return missed(Miss::foreign_format, "not a cache entry");
+  if (!magic.starts_with(start)) return missed(Miss::foreign_format, "not a cache entry");
   const auto version = in.number<std::uint32_t>(), key_size = in.number<std::uint32_t>();
   const auto payload_size = in.number<std::uint64_t>();
   if (file.size() >= magic.size() + 4 && version != entry_format_version)

@@ -78,7 +78,7 @@ std::vector<cache::Key> some_keys(int count) {
   const Flagship flagship;
   for (int i = 0; i < count; ++i) {
     templates::Problem problem = flagship.problem;
-    problem.n += 16 * i;
+    problem.n += std::int64_t{16} * i;
     keys.push_back(cache::make_key(*cache::key_parts(problem, flagship.config, flagship.target, "gfx1151")));
   }
   return keys;
@@ -130,6 +130,7 @@ int benchmark(int key_count, int batches) {
   }
 
   std::vector<cache::Entry> entries;
+  entries.reserve(keys.size());
   for (const cache::Key& k : keys) entries.push_back({.key_text = k.text, .payload = payload});
   const cache::Bytes bytes = *cache::serialise_bundle(std::move(entries));
   std::ofstream(scratch.path + "/b.wjb", std::ios::binary)

@@ -76,6 +76,7 @@ Result<std::vector<Work>> plan(const BundleOptions& options) {
       if (auto ok = add_work(item, *target_id, all); !ok) return std::unexpected(ok.error());
   }
   std::vector<Work> list;
+  list.reserve(all.size());
   for (auto& [text, work] : all) list.push_back(std::move(work));
   return list;
 }

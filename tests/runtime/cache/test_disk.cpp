@@ -163,6 +163,17 @@ TEST_CASE("a failure to make is returned and not kept", "[cache]") {
   CHECK(disk.get_or_make(some_key(), []() -> Result<Bytes> { return some_payload(1); }).has_value());
 }
 
+TEST_CASE("one request is one hit or one miss", "[cache]") {
+  Fixture f;
+  DiskCache disk(f.options);
+  const auto make = []() -> Result<Bytes> { return some_payload(1); };
+  REQUIRE(disk.get_or_make(some_key(), make));
+  CHECK(misses(disk, Miss::absent) == 1);
+  CHECK(disk.get_or_make(some_key(), make)->from_disk);
+  CHECK(disk.stats().hits == 1);
+  CHECK(disk.stats().puts == 1);
+}
+
 TEST_CASE("what was used longest ago goes first", "[cache]") {
   Fixture f;
   constexpr std::size_t size = 10'000;
