@@ -38,11 +38,9 @@ wavejit_repack_weights(const void* from, unsigned* to, Size from_stride, Size to
   const unsigned word = blockIdx.x * 256 + threadIdx.x;
   const unsigned row = blockIdx.y;
   if (row >= n || word >= (k + 7) / 8) return;
+  const unsigned end = word * 8 + 8 < k ? word * 8 + 8 : k;
   unsigned packed = 0;
-  for (unsigned offset = 0; offset < 8; ++offset) {
-    const unsigned at = word * 8 + offset;
-    if (at >= k) break;
-    packed |= source_nibble(from, row, at, from_stride) << (4 * (offset % 2 * 4 + offset / 2));
-  }
+  for (unsigned at = word * 8; at < end; ++at)
+    packed |= source_nibble(from, row, at, from_stride) << (4 * (at % 2 * 4 + at % 8 / 2));
   to[row * to_stride + word] = packed;
 }

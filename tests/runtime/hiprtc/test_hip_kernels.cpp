@@ -163,9 +163,6 @@ std::shared_ptr<device::SimDevice> device_for(const std::string& target) {
   if (!have_hiprtc()) return nullptr;
   device::SimOptions options;
   options.target = target;
-  // The LLVM 14 of hiprtc 5.2.3 writes an SGPR count for gfx1030, which has none and ignores it.
-  if (const auto reserved = sim::find_fault("reserved_bits"); reserved && target == "gfx1030")
-    options.run.checks = options.run.checks.without(*reserved);
   auto device = device::SimDevice::create(options);
   if (device) return *std::move(device);
   WARN(device.error().message);
