@@ -17,7 +17,7 @@ using templates::Problem;
 
 constexpr const char* source_file = "w4a16_gemm.hip";
 constexpr const char* kernel_name = "wavejit_w4a16_gemm";
-constexpr std::uint32_t explicit_bytes = 136;  // "end" of the source's table of arguments
+constexpr std::uint32_t explicit_bytes = 120;  // "end" of the source's table of arguments
 constexpr std::int64_t largest = 1LL << 31;
 
 std::unexpected<Error> bad(std::string field, std::int64_t given, std::string allowed) {
@@ -46,9 +46,10 @@ void add(Layout& layout, Role role, std::uint32_t offset, DataType type, std::in
   slot.alignment = templates::bytes(type);
 }
 
-void constant(Layout& layout, std::uint32_t offset, std::int64_t value) {
+void constant(Layout& layout, std::uint32_t offset, std::uint32_t size, std::int64_t value) {
   Slot& slot = layout.slots[layout.count++];
   slot.role = Role::constant;
+  slot.size = size;
   slot.offset = offset;
   slot.value = value;
 }
@@ -101,22 +102,19 @@ Layout layout(const Problem& p) {
     add(l, Role::zero_points, 24, DataType::i32, (p.n + 7) / 8, groups, p.zero_point_stride);
   add(l, Role::output, 32, p.activation, 0, p.n, p.output_stride);
   l.slots[l.count].role = Role::m;
+  l.slots[l.count].size = 4;
   l.slots[l.count++].offset = 48;
-  const std::int64_t constants[] = {p.n,
-                                    p.k,
-                                    p.group,
-                                    p.activation_stride,
-                                    p.weight_stride,
-                                    p.scale_stride,
-                                    p.zero_point_stride,
-                                    p.output_stride,
-                                    1};
-  std::uint32_t offset = 56;
-  for (const std::int64_t value : constants) {
-    constant(l, offset, value);
+  std::uint32_t offset = 52;
+  for (const std::int64_t value : {p.n, p.k, p.group, groups, groups /* share: one slice */}) {
+    constant(l, offset, 4, value);
+    offset += 4;
+  }
+  for (const std::int64_t value :
+       {p.activation_stride, p.weight_stride, p.scale_stride, p.zero_point_stride, p.output_stride}) {
+    constant(l, offset, 8, value);
     offset += 8;
   }
-  if (p.bias) add(l, Role::bias, 128, p.activation, 1, p.n, p.n);
+  if (p.bias) add(l, Role::bias, 112, p.activation, 1, p.n, p.n);
   return l;
 }
 

@@ -13,18 +13,17 @@
 //   offset  argument      elements
 //        0  from          as above, rows from_stride apart
 //        8  to            32-bit [n, ceil(k / 8)], rows to_stride apart; must not overlap `from`
-//       16  n, k, from_stride, to_stride   four 64-bit integers; strides in words (WAVEJIT_FROM 3: from_stride
-//                                          in bytes)
-//       48  end
+//       16  from_stride, to_stride   two 64-bit integers, in words (WAVEJIT_FROM 3: from_stride in bytes)
+//       32  n, k          two 32-bit integers
+//       40  end
 
-typedef long long Size;
+typedef unsigned long long Size;
 
-__device__ inline unsigned source_nibble(const void* from, Size row, Size k, Size stride) {
+__device__ inline unsigned source_nibble(const void* from, unsigned row, unsigned k, Size stride) {
 #if WAVEJIT_FROM == 0
   return ((const unsigned*)from)[row * stride + k / 8] >> (4 * (k % 8)) & 15u;
 #elif WAVEJIT_FROM == 1
-  const unsigned column = (unsigned)(row % 8);
-  const unsigned nibble = column % 2 * 4 + column / 2;
+  const unsigned nibble = row % 2 * 4 + row % 8 / 2;
   return ((const unsigned*)from)[k * stride + row / 8] >> (4 * nibble) & 15u;
 #elif WAVEJIT_FROM == 2
   return ((const unsigned*)from)[k / 8 * stride + row] >> (4 * (k % 8)) & 15u;
@@ -34,15 +33,14 @@ __device__ inline unsigned source_nibble(const void* from, Size row, Size k, Siz
 }
 
 extern "C" __global__ void __launch_bounds__(256)
-wavejit_repack_weights(const void* from, unsigned* to, Size n, Size k, Size from_stride, Size to_stride) {
-  const Size word = (Size)blockIdx.x * 256 + threadIdx.x;
-  const Size row = blockIdx.y;
+wavejit_repack_weights(const void* from, unsigned* to, Size from_stride, Size to_stride, unsigned n,
+                       unsigned k) {
+  const unsigned word = blockIdx.x * 256 + threadIdx.x;
+  const unsigned row = blockIdx.y;
   if (row >= n || word >= (k + 7) / 8) return;
+  const unsigned end = word * 8 + 8 < k ? word * 8 + 8 : k;
   unsigned packed = 0;
-  for (unsigned offset = 0; offset < 8; ++offset) {
-    const Size at = word * 8 + offset;
-    if (at >= k) break;
-    packed |= source_nibble(from, row, at, from_stride) << (4 * (offset % 2 * 4 + offset / 2));
-  }
+  for (unsigned at = word * 8; at < end; ++at)
+    packed |= source_nibble(from, row, at, from_stride) << (4 * (at % 2 * 4 + at % 8 / 2));
   to[row * to_stride + word] = packed;
 }

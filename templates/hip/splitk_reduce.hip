@@ -8,18 +8,20 @@
 //   offset  argument       elements
 //        0  partial        f32 [slices, m, n] dense
 //        8  output         16-bit [m, n], rows output_stride apart
-//       16  m, n, slices, output_stride   four 64-bit integers
-//       48  end
+//       16  output_stride  64-bit integer, elements
+//       24  m, n, slices   three 32-bit integers
+//       36  end
 #include "numbers.h"
 
-typedef long long Size;
+typedef unsigned long long Size;
 
 extern "C" __global__ void __launch_bounds__(256)
-wavejit_splitk_reduce(const float* partial, Bits16* output, Size m, Size n, Size slices, Size output_stride) {
-  const Size column = (Size)blockIdx.x * 256 + threadIdx.x;
-  const Size row = blockIdx.y;
+wavejit_splitk_reduce(const float* partial, Bits16* output, Size output_stride, unsigned m, unsigned n,
+                      unsigned slices) {
+  const unsigned column = blockIdx.x * 256 + threadIdx.x;
+  const unsigned row = blockIdx.y;
   if (row >= m || column >= n) return;
   float sum = 0;
-  for (Size slice = 0; slice < slices; ++slice) sum += partial[(slice * m + row) * n + column];
+  for (unsigned slice = 0; slice < slices; ++slice) sum += partial[((Size)slice * m + row) * n + column];
   output[row * output_stride + column] = to_bits(sum);
 }

@@ -41,10 +41,12 @@ std::uint32_t hidden_value(std::string_view kind, const Geometry& geometry) {
   return 0;  // offsets, remainders of whole workgroups, and pointers that nothing here provides
 }
 
-/// The whole segment in `room`: what the caller passed, zeros, and the arguments that a driver fills.
+/// The whole segment in `room`: what the caller passed, zeros, and the arguments that a driver fills. Its
+/// size is rounded up to the 16 bytes that segments are aligned to: compilers load to that end (the LLVM 14
+/// of hiprtc 5.2.3 does), and a driver's segment has them.
 std::span<const std::byte> complete(const SimImage& image, const Geometry& geometry,
                                     std::span<const std::byte> given, std::span<std::byte> room) {
-  room = room.first(image.facts.kernarg_bytes);
+  room = room.first((std::size_t{image.facts.kernarg_bytes} + 15) / 16 * 16);
   std::ranges::fill(room, std::byte{0});
   std::ranges::copy(given, room.begin());
   for (const lower::ArgMetadata& arg : image.hidden) {
@@ -218,7 +220,8 @@ Result<void> SimDevice::launch(const Module& module, const Geometry& geometry,
   const std::shared_ptr<const SimImage>& image = loaded->image();
   if (auto ok = check_geometry(geometry, image->facts, kernarg.size(), info_.lds_bytes); !ok) return ok;
   std::array<std::byte, WorkQueue::max_kernarg> whole;
-  if (kernarg.size() < image->facts.kernarg_bytes) kernarg = complete(*image, geometry, kernarg, whole);
+  if (kernarg.size() < image->facts.kernarg_bytes || kernarg.size() % 16 != 0)
+    kernarg = complete(*image, geometry, kernarg, whole);
   if (auto ok = sim::check_launch(image->program.code(), params_of(geometry, kernarg)); !ok) return ok;
   auto found = find_stream(stream);
   if (!found) return std::unexpected(std::move(found.error()));
