@@ -37,6 +37,7 @@ int run_command(int argc, char** argv) {
   add("run", "Run a kernel on the simulator and compare it with the oracle", add_run);
   add("verify", "Check a code object or an edited .s without running it", add_verify);
   add("mutate", "Break correct kernels and count what the checks catch", add_mutate);
+  add("calibrate", "Compare the timing model with what was measured on GPUs", add_calibrate);
   add("info", "Targets, LLVM version, devices", add_info);
   try {
     app.parse(argc, argv);

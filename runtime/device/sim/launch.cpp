@@ -82,6 +82,7 @@ void prepare_worker(Worker& w, const Code& code, Memory& memory, const LaunchPar
   w.executed.assign(code.insts.size(), 0);
   w.bytes.assign(code.insts.size(), 0);
   w.conflicts.assign(code.insts.size(), 0);
+  w.lines.assign(code.insts.size(), 0);
   w.last_allocation.assign(code.insts.size(), nullptr);
   w.kernarg = kernarg;
   w.dispatch_packet = dispatch_packet;
