@@ -103,7 +103,7 @@ void Engine::advance(std::uint32_t index) {
     issue(w, *s, c.at, c.why);
     if (vector && t_.valu_queue > 0) call_next(simds_[w.simd]);
     if (!next_step(w, c.at)) return;
-    if (!events_.empty() && w.next > events_.top().first) {
+    if (events_.empty() || w.next > events_.top().first) {
       events_.emplace(w.next, index);
       return;
     }

@@ -33,27 +33,30 @@ std::string_view binding(const SteadyState& loop, const target::Target& target) 
   return "latency";
 }
 
-/// Rounds of workgroups on one WGP.
-class Rounds {
+/// The workgroups of one WGP: full residency first, then as they run out.
+class Wgp {
  public:
-  Rounds(const Prepared& kernel, const KernelFacts& facts, const target::Target& target,
-         const RunOptions& options, std::uint64_t iterations)
-      : kernel_(kernel), facts_(facts), target_(target), options_(options), iterations_(iterations) {}
+  Wgp(const Prepared& kernel, const KernelFacts& facts, const target::Target& target, const RunOptions& options)
+      : kernel_(kernel), facts_(facts), target_(target), options_(options) {}
 
-  double clocks(unsigned resident) {
-    if (resident == 0) return 0;
-    return static_cast<double>(iterations_) * resident * loop(resident).cycles + overhead(resident);
-  }
   const SteadyState& loop(unsigned resident) {
     const auto [at, fresh] = loops_.try_emplace(resident);
     if (fresh) at->second = steady_state(kernel_.body, residency(resident), target_, options_);
     return at->second;
   }
-  /// What the workgroups of one round take beyond their loops.
-  double overhead(unsigned resident) {
-    const auto few = static_cast<unsigned>(std::min<std::uint64_t>(iterations_, 4));
-    const double whole = run_workgroups(kernel_, few, resident, residency(resident), target_);
-    return std::max(whole - few * resident * loop(resident).cycles, 0.0);
+  /// Clocks that one workgroup alone takes besides its loop.
+  double outside() {
+    constexpr unsigned few = 2;
+    const double whole = run_workgroups(kernel_, few, 1, residency(1), target_);
+    return std::max(whole - few * loop(1).cycles, 0.0) + target_.timing.workgroup_start;
+  }
+  /// What the drain costs beyond the same work at full residency: workgroups end evenly spaced, so each
+  /// residency r below full lasts iterations / R of r workgroups.
+  double drain(unsigned resident, std::uint64_t iterations) {
+    double extra = 0;
+    for (unsigned r = 1; r < resident; ++r)
+      extra += static_cast<double>(iterations) / resident * r * std::max(loop(r).cycles - loop(resident).cycles, 0.0);
+    return extra;
   }
 
  private:
@@ -64,7 +67,6 @@ class Rounds {
   const KernelFacts& facts_;
   const target::Target& target_;
   const RunOptions& options_;
-  std::uint64_t iterations_;
   std::map<unsigned, SteadyState> loops_;
 };
 
@@ -101,19 +103,21 @@ Result<Estimate> estimate(const Prepared& kernel, const KernelFacts& facts, cons
     return fail(ErrorCode::out_of_registers, "no workgroup of this kernel fits: its " +
                                                  std::string(e.occupancy.limit) + " exceed what a WGP has");
   const std::uint64_t units = target.compute_units / ports(target);
-  const std::uint64_t per_unit = (shape.workgroups + units - 1) / units;
-  Rounds rounds(kernel, facts, target, options, shape.iterations);
-  const auto full = per_unit / resident;
-  const auto rest = static_cast<unsigned>(per_unit % resident);
-  const unsigned most = full > 0 ? resident : rest;
-  e.loop = rounds.loop(most);
+  const double per_unit = static_cast<double>(shape.workgroups) / static_cast<double>(units);
+  const auto iterations = static_cast<double>(shape.iterations);
+  Wgp unit(kernel, facts, target, options);
+  // Fewer workgroups than fit: the fullest WGP decides.
+  const unsigned most = per_unit < resident ? static_cast<unsigned>(std::ceil(per_unit)) : resident;
+  e.loop = unit.loop(most);
   e.cycles_per_iteration = e.loop.cycles;
   e.matrix_bound = matrix_bound(kernel.body, facts.waves, target);
   e.iterations = shape.iterations;
-  e.overhead_cycles = rounds.overhead(most);
-  e.rounds = static_cast<double>(per_unit) / resident;
-  const double computing =
-      (full > 0 ? static_cast<double>(full) * rounds.clocks(resident) : 0.0) + rounds.clocks(rest);
+  e.overhead_cycles = unit.outside();
+  e.rounds = per_unit / resident;
+  const double outside = e.overhead_cycles / most;
+  const double computing = per_unit < resident
+                               ? most * (iterations * e.loop.cycles + outside)
+                               : per_unit * (iterations * e.loop.cycles + outside) + unit.drain(most, shape.iterations);
   e.dram_cycles =
       shape.dram_bytes / (target.timing.dram_gigabytes * 1e9) * target.timing.clock_megahertz * 1e6;
   e.launch_cycles = std::max(computing, e.dram_cycles);

@@ -2,11 +2,13 @@
 // From a kernel's instructions and a launch to modelled time: what fits a WGP, the steady state of its hot
 // loop, prologue and epilogue, rounds of workgroups with the last round's tail, the floor that DRAM sets.
 //
-// Formulas. n = ceil(workgroups / WGPs) workgroups per WGP run in rounds of R (what fits) and one of the
-// rest; a round of r takes iterations * r * cycles(r) + overhead(r), both from the event model
-// (cycles.hpp), overhead(r) being what r workgroups of a few iterations take beyond the loop. The launch
-// takes the sum, or the DRAM time of its bytes if that is longer. Time = clocks over Timing::clock_megahertz,
-// which for gfx1151 is fitted (docs/model.md): ratios of times are better known than times.
+// Formulas. W workgroups over U WGPs, R of them resident, I iterations of c(r) clocks at residency r
+// (cycles.hpp), o clocks outside the loop of one workgroup alone (prologue, first loads, epilogue):
+//   W / U >= R:  W / U * (I c(R) + o / R) + drain,  drain = sum over r < R of I / R * r * (c(r) - c(R))
+//   else         r (I c(r) + o / r),  r = ceil(W / U)
+// or the DRAM time of its bytes if that is longer. The workgroup dispatcher refills WGPs as they empty, so
+// full rounds are not counted one by one. Time = clocks over Timing::clock_megahertz, which for gfx1151 is
+// fitted (docs/model.md): ratios of times are better known than times.
 #pragma once
 
 #include <optional>

@@ -129,25 +129,25 @@ v_mov_b32 v24, 4
 v_lshlrev_b64 v[38:39], 2, v[16:17]
 v_mad_co_u64_u32 v[48:49], null, v16, v17, v[18:19]
 v_mov_b32 v20, 0
-v_rcp_f32 v60, v12
+v_mul_f32 v60, v12, v12
 v_rcp_f32 v30, v12
-v_exp_f32 v65, v12
+v_mul_f32 v65, v12, v12
 v_mov_b32 v21, 1
-v_rcp_f32 v61, v13
+v_mul_f32 v61, v13, v13
 v_rcp_f32 v31, v13
-v_exp_f32 v66, v13
+v_mul_f32 v66, v13, v13
 v_mov_b32 v22, 2
-v_rcp_f32 v62, v14
+v_mul_f32 v62, v14, v14
 v_rcp_f32 v32, v14
-v_exp_f32 v67, v14
+v_mul_f32 v67, v14, v14
 v_mov_b32 v23, 3
-v_rcp_f32 v63, v15
+v_mul_f32 v63, v15, v15
 v_rcp_f32 v33, v15
-v_exp_f32 v68, v15
+v_mul_f32 v68, v15, v15
 v_mov_b32 v24, 4
-v_rcp_f32 v64, v16
+v_mul_f32 v64, v16, v16
 v_rcp_f32 v34, v16
-v_exp_f32 v69, v16
+v_mul_f32 v69, v16, v16
 v_wmma_f32_16x16x16_f16 v[38:45], v[30:33], v[34:37], v[38:45]
 v_wmma_i32_16x16x16_iu8 v[50:57], v[46:47], v[48:49], v[50:57]
 v_wmma_f32_16x16x16_f16 v[78:85], v[70:73], v[74:77], v[78:85]

@@ -20,7 +20,8 @@ Result<std::vector<model::AccessNote>> access_notes(const lower::DecodedKernel& 
     const auto each = [&](std::uint64_t total) {
       return static_cast<double>(total) / static_cast<double>(a.executed);
     };
-    notes.push_back({a.index, each(a.conflict_cycles), line_bytes * each(a.lines)});
+    const bool store = kernel.instructions[a.index].inst.has(isa::flag::store);
+    notes.push_back({a.index, each(a.conflict_cycles), store ? each(a.bytes) : line_bytes * each(a.lines)});
   }
   return notes;
 }
