@@ -22,7 +22,28 @@ constexpr Timing timing{.valu_dependent = 4,
                         .vmem_mall_latency = 490,
                         .vmem_dram_latency = 880,
                         .barrier = 16,
-                        .taken_branch = 18};
+                        .taken_branch = 18,
+                        // No queue in front of the VALU: a wave waits at issue (hardware.md §8.3). Matrix
+                        // instructions take one issue slot and run beside the VALU (§2.4).
+                        .valu_queue = 0,
+                        .valu_start = 0,
+                        .memory_after = 8,  // VALU to dependent LDS or memory issue: 12 (traces of gfx950)
+                        .scalar_after = 4,
+                        .valu_after_salu = 4,
+                        .matrix_chain = 4,
+                        .compare_branch = 8,
+                        .branch_taken = 20,
+                        .branch_passed = 4,
+                        .wide_shift = 1,
+                        .double_issue = 1,
+                        .memory_waits_for_valu = false,
+                        .matrix_holds_valu = false,
+                        .scalar_load_latency = 100,
+                        .vmem_issue_bytes = 64,
+                        .vmem_loaded_latency = 900,  // 656 to 1704, median 916 (traces of gfx950, light load)
+                        .l2_bytes_per_clock = 24,    // measured 15.4 TB/s on MI300X (mt4g)
+                        .dram_gigabytes = 4000,
+                        .clock_megahertz = 2100};
 
 constexpr MatrixShape f16_16x16x16{
     .m = 16, .n = 16, .k = 16, .a_dwords = 2, .b_dwords = 2, .c_dwords = 4, .cycles = 16};
@@ -161,6 +182,9 @@ Target make_gfx950() {
   t.timing.vmem_l2_latency = 256;
   t.timing.vmem_mall_latency = 444;
   t.timing.vmem_dram_latency = 740;
+  t.timing.l2_bytes_per_clock = 48;  // measured 13.4 TB/s on 128 CUs of an MI350P (mt4g)
+  t.timing.dram_gigabytes = 6000;    // Origami's constant
+  t.timing.clock_megahertz = 2200;
   return t;
 }
 

@@ -106,6 +106,21 @@ constexpr Target base{
     .matrix_shapes = shapes,
     .timing = timing};
 
+/// What the timing model knows of a GPU's memory and clock.
+struct MemoryTiming {
+  double megahertz;
+  std::uint16_t loaded_latency;  ///< clocks
+  double l2_bytes_per_clock;     ///< per CU
+  double dram_gigabytes;
+};
+/// Of a 7900: Origami's constants over 96 CUs at 2.5 GHz (hardware.md §1); latency between the lightly loaded
+/// 442 to 694 clocks of its thread traces and gfx1151's fitted figure, hence unsure.
+constexpr MemoryTiming discrete{2500, 800, 29.7, 732};
+/// Fitted to published throughputs of gfx1151 (docs/model.md): three numbers from three points. The clock was
+/// pinned at a value that was not published; bytes and latency agree in size with Origami's 21.3 bytes and
+/// with thread traces (580 to 1126 clocks), no better evidence is known. DRAM measured (published.md).
+constexpr MemoryTiming strix_halo{1830, 1000, 25, 215};
+
 struct Variant {
   std::string_view name, marketing;
   std::uint16_t compute_units;
@@ -113,6 +128,7 @@ struct Variant {
   bool large_file;   ///< 1536 registers per lane and SIMD, not 1024
   bool trans_use;    ///< gfx11.0
   bool user_init16;  ///< gfx1100 and gfx1102
+  MemoryTiming memory = discrete;
 };
 
 Target make(const Variant& v) {
@@ -125,6 +141,10 @@ Target make(const Variant& v) {
     t.vgprs_per_simd = 1024;
     t.vgpr_alloc_granule = 16;
   }
+  t.timing.clock_megahertz = v.memory.megahertz;
+  t.timing.vmem_loaded_latency = v.memory.loaded_latency;
+  t.timing.l2_bytes_per_clock = v.memory.l2_bytes_per_clock;
+  t.timing.dram_gigabytes = v.memory.dram_gigabytes;
   t.hazards.trans_use = v.trans_use;
   t.hazards.user_sgpr_init16 = v.user_init16;
   return t;
@@ -137,7 +157,9 @@ Target make_gfx1101() { return make({"gfx1101", "Radeon RX 7800 XT", 60, 0x46, t
 Target make_gfx1102() { return make({"gfx1102", "Radeon RX 7600", 32, 0x47, false, true, true}); }
 Target make_gfx1103() { return make({"gfx1103", "Radeon 780M", 12, 0x44, false, true, false}); }
 Target make_gfx1150() { return make({"gfx1150", "Radeon 890M", 16, 0x43, false, false, false}); }
-Target make_gfx1151() { return make({"gfx1151", "Radeon 8060S (Strix Halo)", 40, 0x4A, true, false, false}); }
+Target make_gfx1151() {
+  return make({"gfx1151", "Radeon 8060S (Strix Halo)", 40, 0x4A, true, false, false, strix_halo});
+}
 Target make_gfx1152() { return make({"gfx1152", "Radeon 860M", 8, 0x55, false, false, false}); }
 Target make_gfx1153() { return make({"gfx1153", "Radeon 840M", 4, 0x58, false, false, false}); }
 

@@ -21,7 +21,13 @@ constexpr Timing timing{.valu_dependent = 5,
                         .vmem_mall_latency = 375,
                         .vmem_dram_latency = 600,
                         .barrier = 14,
-                        .taken_branch = 20};
+                        .taken_branch = 20,
+                        // Loads in a running GEMM: 846 to 1040 clocks (thread traces of gfx1200).
+                        .vmem_loaded_latency = 1000,
+                        // Origami's constants over 64 CUs at 2.97 GHz (hardware.md §1); vendor's boost clock.
+                        .l2_bytes_per_clock = 30.2,
+                        .dram_gigabytes = 464,
+                        .clock_megahertz = 2970};
 
 constexpr std::array shapes{
     MatrixShape{.m = 16, .n = 16, .k = 16, .a_dwords = 4, .b_dwords = 4, .c_dwords = 8, .cycles = 16},

@@ -68,6 +68,31 @@ struct Timing {
   std::uint16_t vmem_l0_latency, vmem_l2_latency, vmem_mall_latency, vmem_dram_latency;
   std::uint16_t barrier;  ///< last arrival to resume
   std::uint16_t taken_branch;
+  // The fields below are read by model/cycles; defaults are RDNA's, measured on gfx1100, gfx1151 and
+  // gfx1200 from thread traces (shared/calibration/summary.md) unless said otherwise.
+  std::uint16_t valu_queue = 8;    ///< VALU instructions issued ahead of execution; 0 = none: the wave waits
+  std::uint16_t valu_start = 8;    ///< issue to execution on an idle SIMD (6..9; 11 before a WMMA)
+  std::uint16_t memory_after = 8;  ///< end of the producing VALU to issue of a memory instruction (gap 17)
+  std::uint16_t scalar_after = 8;  ///< … of a scalar instruction that reads its SGPR (not measured)
+  std::uint16_t valu_after_salu = 7;  ///< scalar issue to dependent VALU issue
+  std::uint16_t matrix_chain = 2;     ///< clocks that D -> C of the same registers adds (34 where 32 are due)
+  std::uint16_t compare_branch = 10;  ///< s_cmp to s_cbranch
+  std::uint16_t branch_taken = 10;    ///< branch issue to next issue (9..11)
+  std::uint16_t branch_passed = 3;
+  std::uint16_t wide_shift = 2, wide_multiply = 4, double_issue = 32;  ///< 64-bit shift, mad_u64, f64
+  /// Memory instructions wait until every earlier VALU instruction of their wave has executed, read or
+  /// not: of 8,500 gaps from a VALU that a memory instruction does not read, none is under 15 clocks.
+  bool memory_waits_for_valu = true;
+  /// Matrix instructions hold the VALU for their whole time (measured on gfx1201; assumed for gfx11).
+  bool matrix_holds_valu = true;
+  std::uint16_t scalar_load_latency = 60;   ///< warm scalar cache (28..96)
+  std::uint16_t vmem_issue_bytes = 64;      ///< bytes per clock that a CU's vector cache serves
+  std::uint16_t vmem_loaded_latency = 600;  ///< global load to data in a running GEMM; fitted, see model
+  std::uint16_t workgroup_start = 200;      ///< dispatch of a workgroup to its first instruction (assumed)
+  std::uint16_t scalar_cold_latency = 300;  ///< first kernel-argument load of a workgroup (216..355 warm)
+  double l2_bytes_per_clock = 21.0;         ///< per CU (Origami's constant over CUs and boost clock)
+  double dram_gigabytes = 215;              ///< GB/s that DRAM delivers
+  double clock_megahertz = 2500;            ///< at which times are stated
 };
 
 struct Target {

@@ -25,6 +25,7 @@ Action add_verify(CLI::App& app);
 Action add_mutate(CLI::App& app);
 Action add_bundle(CLI::App& app);
 Action add_cache(CLI::App& app);
+Action add_calibrate(CLI::App& app);
 
 /// Says the error on stderr, and on stdout as JSON when asked; returns exit_refused.
 int refuse(const Error& error, bool json);

@@ -39,6 +39,7 @@ int run_command(int argc, char** argv) {
   add("mutate", "Break correct kernels and count what the checks catch", add_mutate);
   add("bundle", "Compile a list of problems into one file that an engine opens", add_bundle);
   add("cache", "Look after the cache of compiled kernels", add_cache);
+  add("calibrate", "Compare the timing model with what was measured on GPUs", add_calibrate);
   add("info", "Targets, LLVM version, devices", add_info);
   try {
     app.parse(argc, argv);

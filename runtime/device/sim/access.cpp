@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cstring>
 #include <span>
@@ -130,6 +131,21 @@ void load_fast(Wave& w, const Allocation& a, const GlobalAccess& access, const L
   });
 }
 
+void count_traffic(Wave& w, const Inst& inst, const GlobalAccess& access) {
+  w.worker->bytes[inst.index] += static_cast<std::uint64_t>(std::popcount(access.lanes)) * access.bytes;
+  if (!w.worker->launch->options.count_memory_lines) return;
+  constexpr unsigned line_bits = 7;
+  std::array<std::uint64_t, 2 * std::size_t{detail::max_lanes}> lines{};
+  std::size_t count = 0;
+  each_set(access.lanes, [&](unsigned l) {
+    lines[count++] = access.address[l] >> line_bits;
+    lines[count++] = (access.address[l] + access.bytes - 1) >> line_bits;
+  });
+  const auto used = std::span(lines).first(count);
+  std::ranges::sort(used);
+  w.worker->lines[inst.index] += count - std::ranges::unique(used).size();
+}
+
 }  // namespace
 
 Allocation* check_global(Wave& w, const Inst& inst, unsigned lane, std::uint64_t address, unsigned bytes,
@@ -159,7 +175,7 @@ Allocation* check_global(Wave& w, const Inst& inst, unsigned lane, std::uint64_t
 void load_global(Wave& w, const Inst& inst, const GlobalAccess& access, const LoadShape& shape) {
   const unsigned registers = std::max(1U, access.bytes / 4);
   Undefined undefined;
-  w.worker->bytes[inst.index] += std::uint64_t{count_lanes(w, access.lanes)} * access.bytes;
+  count_traffic(w, inst, access);
   Allocation* a = common_allocation(w, inst, access, false);
   if (loads_plainly(a, access)) {
     load_fast(w, *a, access, shape);
@@ -194,7 +210,7 @@ void load_global(Wave& w, const Inst& inst, const GlobalAccess& access, const Lo
 }
 
 void store_global(Wave& w, const Inst& inst, const GlobalAccess& access, unsigned reg, bool high) {
-  w.worker->bytes[inst.index] += std::uint64_t{count_lanes(w, access.lanes)} * access.bytes;
+  count_traffic(w, inst, access);
   Allocation* common = common_allocation(w, inst, access, true);
   each_set(access.lanes, [&](unsigned l) {
     const unsigned bytes = access.lane_bytes(l);

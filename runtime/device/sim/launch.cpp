@@ -88,6 +88,7 @@ void prepare_worker(Worker& w, const Code& code, Memory& memory, const LaunchPar
   w.executed.assign(code.insts.size(), 0);
   w.bytes.assign(code.insts.size(), 0);
   w.conflicts.assign(code.insts.size(), 0);
+  w.lines.assign(code.insts.size(), 0);
   w.last_allocation.assign(code.insts.size(), nullptr);
   if (launch.options.count_bank_conflicts) w.conflict_memo.assign(code.insts.size(), {});
   w.kernarg = kernarg;

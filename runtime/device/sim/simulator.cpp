@@ -141,6 +141,7 @@ RunReport collect(const Code& code, std::vector<Worker>& workers) {
       first.executed[i] += w.executed[i];
       first.bytes[i] += w.bytes[i];
       first.conflicts[i] += w.conflicts[i];
+      first.lines[i] += w.lines[i];
     }
   }
   for (const Worker& w : workers) r.cpu_seconds += w.cpu_seconds;
@@ -166,7 +167,8 @@ RunReport collect(const Code& code, std::vector<Worker>& workers) {
       r.accesses.push_back({.index = static_cast<std::uint32_t>(i),
                             .executed = n,
                             .bytes = first.bytes[i],
-                            .conflict_cycles = first.conflicts[i]});
+                            .conflict_cycles = first.conflicts[i],
+                            .lines = first.lines[i]});
       r.lds_conflict_cycles += first.conflicts[i];
     }
   }

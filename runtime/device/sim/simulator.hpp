@@ -52,6 +52,7 @@ struct Options {
   bool lds_unaligned_mode = false;     ///< LDS accesses of 8 bytes and more need 4-byte alignment only
   bool global_unaligned_mode = false;  ///< vector memory takes any address (SH_MEM_CONFIG), LDS does not
   bool count_bank_conflicts = true;
+  bool count_memory_lines = false;  ///< AccessStatistics::lines
   std::uint64_t max_instructions_per_wave = 100'000'000;  ///< watchdog; 0 = none
   std::uint32_t max_faults = 64;                          ///< distinct faults described; counts go on
   std::uint32_t threads = 0;                              ///< 0 = as many as the host has
@@ -75,6 +76,7 @@ struct AccessStatistics {
   std::uint64_t executed = 0;         ///< wave-instructions
   std::uint64_t bytes = 0;            ///< bytes moved by active, in-bounds lanes
   std::uint64_t conflict_cycles = 0;  ///< LDS: clocks beyond the conflict-free ones
+  std::uint64_t lines = 0;  ///< memory: 128-byte lines that each wave's access touches, summed; if asked for
 };
 
 struct RunReport {

@@ -203,7 +203,7 @@ struct Worker {
   target::Dot2Bf16Rounding dot2_bf16 = target::Dot2Bf16Rounding::toward_zero;
   bool flush_bf16 = false;
   FaultLog log;
-  std::vector<std::uint64_t> executed, bytes, conflicts;  ///< per Code::insts
+  std::vector<std::uint64_t> executed, bytes, conflicts, lines;  ///< per Code::insts
   std::vector<Allocation*> last_allocation;               ///< per Code::insts: where it was last
   std::vector<ConflictMemo> conflict_memo;                ///< per Code::insts, if conflicts are counted
   std::uint64_t kernarg = 0, dispatch_packet = 0;         ///< simulated addresses

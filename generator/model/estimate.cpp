@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: MIT
+#include "generator/model/estimate.hpp"
+
+#include <cmath>
+#include <map>
+
+#include "generator/model/loops.hpp"
+
+namespace wavejit::model {
+namespace {
+
+unsigned round_up(unsigned value, unsigned step) { return (value + step - 1) / step * step; }
+
+unsigned ports(const target::Target& target) {
+  return target.generation == target::Generation::gfx9 ? 1 : target.simds_per_wgp / 2;
+}
+
+double matrix_bound(const Steps& body, unsigned waves, const target::Target& target) {
+  double hold = 0;
+  for (const Step& s : body.list)
+    if (s.unit == Unit::matrix) hold += s.hold;
+  return hold * waves / target.simds_per_wgp;
+}
+
+/// The busiest pipe when it is nearly always busy, else what the waves wait for.
+std::string_view binding(const SteadyState& loop, const target::Target& target) {
+  const double vector = target.timing.matrix_holds_valu ? loop.busy.matrix + loop.busy.valu : loop.busy.valu;
+  constexpr double full = 0.9;
+  if (loop.busy.matrix > full) return "matrix";
+  if (vector > full) return target.timing.matrix_holds_valu ? "matrix + VALU" : "VALU";
+  if (loop.busy.lds > full) return "LDS";
+  if (loop.busy.l2 > full || loop.busy.vmem > full) return "memory";
+  return "latency";
+}
+
+/// The workgroups of one WGP: full residency first, then as they run out.
+class Wgp {
+ public:
+  Wgp(const Prepared& kernel, const KernelFacts& facts, const target::Target& target, const RunOptions& options)
+      : kernel_(kernel), facts_(facts), target_(target), options_(options) {}
+
+  const SteadyState& loop(unsigned resident) {
+    const auto [at, fresh] = loops_.try_emplace(resident);
+    if (fresh) at->second = steady_state(kernel_.body, residency(resident), target_, options_);
+    return at->second;
+  }
+  /// Clocks that one workgroup alone takes besides its loop.
+  double outside() {
+    constexpr unsigned few = 2;
+    const double whole = run_workgroups(kernel_, few, 1, residency(1), target_);
+    return std::max(whole - few * loop(1).cycles, 0.0) + target_.timing.workgroup_start;
+  }
+  /// What the drain costs beyond the same work at full residency: workgroups end evenly spaced, so each
+  /// residency r below full lasts iterations / R of r workgroups.
+  double drain(unsigned resident, std::uint64_t iterations) {
+    double extra = 0;
+    for (unsigned r = 1; r < resident; ++r)
+      extra += static_cast<double>(iterations) / resident * r * std::max(loop(r).cycles - loop(resident).cycles, 0.0);
+    return extra;
+  }
+
+ private:
+  [[nodiscard]] Residency residency(unsigned workgroups) const {
+    return {workgroups, facts_.waves, facts_.wgp_mode};
+  }
+  const Prepared& kernel_;
+  const KernelFacts& facts_;
+  const target::Target& target_;
+  const RunOptions& options_;
+  std::map<unsigned, SteadyState> loops_;
+};
+
+}  // namespace
+
+Occupancy occupancy(const KernelFacts& facts, const target::Target& target) {
+  const unsigned vgprs = target::unified_vgprs(target, facts.vgprs, facts.agprs);
+  const unsigned units = facts.wgp_mode ? 1 : ports(target);  // CU mode: each CU by itself
+  const unsigned simds = target.simds_per_wgp / units;
+  const unsigned waves = std::max(facts.waves, 1U);
+  const unsigned by_registers = target::waves_by_vgprs(target, vgprs) * simds / waves;
+  const unsigned by_waves = target.max_waves_per_simd * simds / waves;
+  Occupancy o{.workgroups = by_registers,
+              .waves_per_simd = 0,
+              .limit = by_registers < by_waves ? "registers" : "waves"};
+  if (facts.lds_bytes > 0) {
+    const unsigned by_lds = target.lds_per_wgp / units / round_up(facts.lds_bytes, target.lds_granule);
+    if (by_lds < o.workgroups) {
+      o.workgroups = by_lds;
+      o.limit = "LDS";
+    }
+  }
+  o.workgroups *= units;
+  o.waves_per_simd = static_cast<double>(o.workgroups * waves) / target.simds_per_wgp;
+  return o;
+}
+
+Result<Estimate> estimate(const Prepared& kernel, const KernelFacts& facts, const LaunchShape& shape,
+                          const target::Target& target, const RunOptions& options) {
+  Estimate e;
+  e.occupancy = occupancy(facts, target);
+  const unsigned resident = e.occupancy.workgroups;
+  if (resident == 0)
+    return fail(ErrorCode::out_of_registers, "no workgroup of this kernel fits: its " +
+                                                 std::string(e.occupancy.limit) + " exceed what a WGP has");
+  const std::uint64_t units = target.compute_units / ports(target);
+  const double per_unit = static_cast<double>(shape.workgroups) / static_cast<double>(units);
+  const auto iterations = static_cast<double>(shape.iterations);
+  Wgp unit(kernel, facts, target, options);
+  // Fewer workgroups than fit: the fullest WGP decides.
+  const unsigned most = per_unit < resident ? static_cast<unsigned>(std::ceil(per_unit)) : resident;
+  e.loop = unit.loop(most);
+  e.cycles_per_iteration = e.loop.cycles;
+  e.matrix_bound = matrix_bound(kernel.body, facts.waves, target);
+  e.iterations = shape.iterations;
+  e.overhead_cycles = unit.outside();
+  e.rounds = per_unit / resident;
+  const double outside = e.overhead_cycles / most;
+  const double computing = per_unit < resident
+                               ? most * (iterations * e.loop.cycles + outside)
+                               : per_unit * (iterations * e.loop.cycles + outside) + unit.drain(most, shape.iterations);
+  e.dram_cycles =
+      shape.dram_bytes / (target.timing.dram_gigabytes * 1e9) * target.timing.clock_megahertz * 1e6;
+  e.launch_cycles = std::max(computing, e.dram_cycles);
+  e.time_us = e.launch_cycles / target.timing.clock_megahertz;
+  e.tflops = shape.useful_flop / e.time_us * 1e-6;
+  const double flop_per_clock = 2.0 * target.wmma16.m * target.wmma16.n * target.wmma16.k /
+                                target.wmma16.cycles * target.simds_per_wgp * static_cast<double>(units);
+  e.duty = shape.useful_flop / flop_per_clock / e.launch_cycles;
+  e.binds = computing < e.dram_cycles ? "DRAM" : binding(e.loop, target);
+  return e;
+}
+
+Result<Estimate> estimate(std::span<const isa::Instruction> code, const KernelFacts& facts,
+                          const LaunchShape& shape, const target::Target& target,
+                          std::span<const AccessNote> notes, const RunOptions& options) {
+  const std::optional<Loop> loop = hot_loop(code);
+  if (!loop) return fail(ErrorCode::invalid_argument, "the kernel has no loop to model");
+  return estimate(prepare(code, split(code, loop->own), notes, target), facts, shape, target, options);
+}
+
+}  // namespace wavejit::model

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: MIT
+// From a kernel's instructions and a launch to modelled time: what fits a WGP, the steady state of its hot
+// loop, prologue and epilogue, rounds of workgroups with the last round's tail, the floor that DRAM sets.
+//
+// Formulas. W workgroups over U WGPs, R of them resident, I iterations of c(r) clocks at residency r
+// (cycles.hpp), o clocks outside the loop of one workgroup alone (prologue, first loads, epilogue):
+//   W / U >= R:  W / U * (I c(R) + o / R) + drain,  drain = sum over r < R of I / R * r * (c(r) - c(R))
+//   else         r (I c(r) + o / r),  r = ceil(W / U)
+// or the DRAM time of its bytes if that is longer. The workgroup dispatcher refills WGPs as they empty, so
+// full rounds are not counted one by one. Time = clocks over Timing::clock_megahertz, which for gfx1151 is
+// fitted (docs/model.md): ratios of times are better known than times.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "generator/model/cycles.hpp"
+#include "generator/support/error.hpp"
+
+namespace wavejit::model {
+
+/// What a code object says about itself.
+struct KernelFacts {
+  unsigned vgprs = 0, agprs = 0;
+  unsigned lds_bytes = 0;
+  unsigned waves = 1;  ///< per workgroup
+  bool wgp_mode = true;
+};
+
+struct LaunchShape {
+  std::uint64_t workgroups = 1;
+  std::uint64_t iterations = 1;  ///< of the hot loop, per workgroup
+  double useful_flop = 0;        ///< 2 M N K
+  double dram_bytes = 0;         ///< each tensor once
+};
+
+/// Resident workgroups per WGP (CU on CDNA).
+struct Occupancy {
+  unsigned workgroups = 0;
+  double waves_per_simd = 0;
+  std::string_view limit;  ///< "registers", "LDS" or "waves"
+};
+Occupancy occupancy(const KernelFacts& facts, const target::Target& target);
+
+struct Estimate {
+  Occupancy occupancy;
+  SteadyState loop;  ///< at full residency
+  double cycles_per_iteration = 0;
+  double matrix_bound = 0;  ///< clocks per iteration if only matrix instructions ran
+  std::uint64_t iterations = 0;
+  double overhead_cycles = 0;  ///< of a full round: prologue, first loads, epilogue
+  double rounds = 0;           ///< full rounds and the share of the last
+  double launch_cycles = 0, dram_cycles = 0;
+  double time_us = 0, tflops = 0;
+  double duty = 0;         ///< useful matrix clocks over launch clocks
+  std::string_view binds;  ///< "matrix", "VALU", "LDS", "memory", "latency" or "DRAM"
+};
+
+/// `code`: all instructions of the kernel, labels holding indices. Errors: invalid_argument when there is
+/// no loop with matrix or dot instructions, out_of_registers or out_of_lds when no workgroup fits.
+Result<Estimate> estimate(std::span<const isa::Instruction> code, const KernelFacts& facts,
+                          const LaunchShape& shape, const target::Target& target,
+                          std::span<const AccessNote> notes = {}, const RunOptions& options = {});
+
+/// The same for stretches that the caller chose.
+Result<Estimate> estimate(const Prepared& kernel, const KernelFacts& facts, const LaunchShape& shape,
+                          const target::Target& target, const RunOptions& options = {});
+
+}  // namespace wavejit::model

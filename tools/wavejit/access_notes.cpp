@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: MIT
+#include "tools/wavejit/access_notes.hpp"
+
+namespace wavejit::tools {
+
+Result<std::vector<model::AccessNote>> access_notes(const lower::DecodedKernel& kernel,
+                                                    const target::Target& target, sim::Memory& memory,
+                                                    sim::LaunchParams launch) {
+  constexpr double line_bytes = 128;
+  const auto program = sim::Program::create(kernel, target);
+  if (!program) return std::unexpected(program.error());
+  launch.workgroups = {0};
+  launch.options.count_memory_lines = true;
+  launch.options.threads = 1;
+  const auto report = sim::run(*program, memory, launch);
+  if (!report) return std::unexpected(report.error());
+  std::vector<model::AccessNote> notes;
+  for (const sim::AccessStatistics& a : report->accesses) {
+    if (a.executed == 0) continue;
+    const auto each = [&](std::uint64_t total) {
+      return static_cast<double>(total) / static_cast<double>(a.executed);
+    };
+    const bool store = kernel.instructions[a.index].inst.has(isa::flag::store);
+    notes.push_back({a.index, each(a.conflict_cycles), store ? each(a.bytes) : line_bytes * each(a.lines)});
+  }
+  return notes;
+}
+
+}  // namespace wavejit::tools

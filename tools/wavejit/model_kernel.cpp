@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: MIT
+#include "tools/wavejit/model_kernel.hpp"
+
+#include <cstring>
+
+#include "generator/lower/lower.hpp"
+#include "tools/wavejit/access_notes.hpp"
+
+namespace wavejit::tools {
+namespace {
+
+Result<std::vector<model::AccessNote>> notes_of(const lower::DecodedKernel& kernel,
+                                                const target::Target& target,
+                                                const templates::Launch& launch) {
+  sim::Memory memory;
+  std::vector<std::byte> kernarg(launch.kernarg_size);
+  for (const templates::Argument& a : launch.arguments) {
+    std::uint64_t value = static_cast<std::uint64_t>(a.value);
+    if (a.kind == ir::ArgKind::buffer) {
+      const auto bytes = static_cast<std::uint64_t>(a.bytes);
+      const auto address = memory.allocate(bytes, 256, a.name);
+      if (!address) return std::unexpected(address.error());
+      if (auto ok = memory.fill(*address, bytes, std::byte{0x11}); !ok) return std::unexpected(ok.error());
+      value = *address;
+    }
+    std::memcpy(kernarg.data() + a.offset, &value, std::min<std::size_t>(a.size, sizeof value));
+  }
+  sim::LaunchParams params;
+  params.grid = launch.grid;
+  params.block = launch.block;
+  params.kernarg = kernarg;
+  params.dynamic_lds_bytes = launch.dynamic_lds_bytes;
+  return access_notes(kernel, target, memory, std::move(params));
+}
+
+model::LaunchShape shape_of(const templates::GeneratedKernel& kernel, const templates::Launch& launch,
+                            std::int64_t m) {
+  const templates::Problem& p = kernel.problem;
+  const auto d = [](std::int64_t x) { return static_cast<double>(x); };
+  model::LaunchShape s;
+  s.workgroups = std::uint64_t{launch.grid[0]} * launch.grid[1] * launch.grid[2];
+  s.iterations = static_cast<std::uint64_t>(p.k) / (kernel.config.bk * kernel.config.unroll);
+  s.useful_flop = 2 * d(m) * d(p.n) * d(p.k);
+  s.dram_bytes =
+      d(m) * d(p.k) * 2 + d(p.n) * d(p.k) / 2 + d(p.n) * d(p.k) / d(p.group) * 2 + d(m) * d(p.n) * 2;
+  return s;
+}
+
+}  // namespace
+
+Result<ModelledKernel> model_generated(const templates::Problem& problem, const templates::Config& config,
+                                       const target::Target& target, std::int64_t m,
+                                       const model::RunOptions& options) {
+  auto generated = templates::generate(problem, config, target);
+  if (!generated) return std::unexpected(generated.error());
+  ModelledKernel result;
+  result.kernel = *std::move(generated);
+  const templates::GeneratedKernel& k = result.kernel;
+  const auto launch = templates::launch(k.problem, k.config, target, m);
+  if (!launch) return std::unexpected(launch.error());
+  const auto object = lower::decode(k.code_object);
+  if (!object) return std::unexpected(object.error());
+  const lower::DecodedKernel& decoded = object->kernels.at(0);
+  for (const lower::DecodedInstruction& i : decoded.instructions) result.code.push_back(i.inst);
+  auto notes = notes_of(decoded, target, *launch);
+  if (!notes) return std::unexpected(notes.error());
+  result.notes = *std::move(notes);
+  result.facts = {k.ir.vgprs_used, k.ir.agprs_used, k.ir.lds_bytes(), k.config.waves, k.config.wgp_mode};
+  result.shape = shape_of(k, *launch, m);
+  auto e = model::estimate(result.code, result.facts, result.shape, target, result.notes, options);
+  if (!e) return std::unexpected(e.error());
+  result.estimate = *std::move(e);
+  return result;
+}
+
+}  // namespace wavejit::tools
