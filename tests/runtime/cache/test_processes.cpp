@@ -93,15 +93,15 @@ TEST_CASE("a writer killed at any point leaves nothing that is read as good", "[
   const Scratch scratch;
   const auto folder = scratch / "cache";
   constexpr int kills = 220, key_count = 4;
-  const auto payload = [](int k) { return some_payload(300'000, static_cast<unsigned>(k)); };
+  std::vector<Bytes> payloads;
+  payloads.reserve(key_count);
+  for (unsigned k = 0; k < key_count; ++k) payloads.push_back(some_payload(300'000, k));
   std::mt19937 random(7);
   std::size_t left_over = 0, seen_good = 0;
   for (int i = 0; i < kills; ++i) {
     const SharedBoard board;
     const int child = start_child([&]() -> int {
       DiskCache disk({.folder = folder});
-      std::vector<Bytes> payloads;
-      for (int k = 0; k < key_count; ++k) payloads.push_back(payload(k));
       board->ready = 1;
       for (int n = 0;; ++n) {
         const cache::Key key = some_key(n % key_count);
@@ -118,7 +118,8 @@ TEST_CASE("a writer killed at any point leaves nothing that is read as good", "[
     for (int k = 0; k < key_count; ++k) {
       const cache::Lookup found = disk.get(some_key(k));
       if (found) ++seen_good;
-      const bool right = found ? *found.payload == payload(k) : found.miss == cache::Miss::absent;
+      const bool right =
+          found ? *found.payload == payloads[static_cast<std::size_t>(k)] : found.miss == cache::Miss::absent;
       CHECK(right);
       CHECK(disk.lock(some_key(k)).held());
     }
