@@ -8,7 +8,6 @@
 #include "generator/lower/lower.hpp"
 #include "generator/support/error_name.hpp"
 #include "runtime/cache/key.hpp"
-#include "runtime/capi/version.hpp"
 
 namespace wavejit::capi {
 namespace {
@@ -78,7 +77,7 @@ using wavejit::capi::last_error;
 extern "C" {
 
 uint32_t wavejit_abi_version(void) { return WAVEJIT_ABI_VERSION; }
-const char* wavejit_version(void) { return wavejit::capi::version; }
+const char* wavejit_version(void) { return WAVEJIT_VERSION; }
 
 const char* wavejit_build_id(void) {
   static const std::string id(wavejit::cache::generator_build_id());

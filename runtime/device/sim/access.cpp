@@ -132,7 +132,7 @@ void load_fast(Wave& w, const Allocation& a, const GlobalAccess& access, const L
 }
 
 void count_traffic(Wave& w, const Inst& inst, const GlobalAccess& access) {
-  w.worker->bytes[inst.index] += static_cast<std::uint64_t>(std::popcount(access.lanes)) * access.bytes;
+  w.worker->bytes[inst.index] += std::uint64_t{count_lanes(w, access.lanes)} * access.bytes;
   if (!w.worker->launch->options.count_memory_lines) return;
   constexpr unsigned line_bits = 7;
   std::array<std::uint64_t, 2 * std::size_t{detail::max_lanes}> lines{};
