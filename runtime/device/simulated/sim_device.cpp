@@ -101,7 +101,7 @@ SimDevice::SimDevice(const SimOptions& options, const target::Target& target)
 }
 
 Result<std::shared_ptr<SimDevice>> SimDevice::create(const SimOptions& options) {
-  const target::Target* target = target::find(options.target);
+  const target::Target* target = target::find_simulated(options.target);
   if (target == nullptr) {
     return fail_field(ErrorCode::unknown_target, "simulated target", options.target, "one that has a table");
   }
