@@ -152,10 +152,10 @@ Result<Impl::Asked> Impl::ask(const templates::Problem& problem, MRange range, s
   Asked asked;
   asked.device = devices_[device];
   asked.target = target::find(asked.device->info().target);
-  if (asked.target == nullptr)
-    return fail_field(ErrorCode::unknown_target, "device", asked.device->info().target_id,
-                      "of a target that wavejit knows");
-  auto normalised = templates::normalise(problem, *asked.target);
+  Result<templates::Problem> normalised =
+      asked.target != nullptr ? templates::normalise(problem, *asked.target)
+                              : fail_field(ErrorCode::unsupported, "device", asked.device->info().target_id,
+                                           "of a target that a kernel family knows");
   if (!normalised) {
     // What is wrong for every kernel stays wrong; what a family merely does not do, the plain kernel may.
     asked.refusal = normalised.error();

@@ -98,7 +98,9 @@ TEST_CASE("stock llvm-mc makes the same .text of the emitted assembly", "[cli]")
         "--without descriptors --without scalar-offsets", "--tile 128,64,32 --rounding nearest --depth 2",
         "--act f16 --zero-points --bias"}) {
     CAPTURE(flags);
-    REQUIRE(folder.wavejit(gate_up + flags + " -o F.s --object F.hsaco").code == 0);
+    std::string problem = gate_up;  // an option may be given once
+    if (std::string_view(flags).starts_with("--act")) problem.erase(problem.find("--act bf16 "), 11);
+    REQUIRE(folder.wavejit(problem + flags + " -o F.s --object F.hsaco").code == 0);
     const Ran tools = folder.shell(
         "llvm-mc-22 -triple=amdgcn-amd-amdhsa -mcpu=gfx1151 -filetype=obj F.s -o stock.o && "
         "llvm-objcopy-22 -O binary --only-section=.text stock.o stock.text && "
