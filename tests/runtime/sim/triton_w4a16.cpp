@@ -56,6 +56,9 @@ struct Format {
     if (x == 0) return 0;
     int exponent = 0;
     const float fraction = std::frexp(std::fabs(x), &exponent);  // [0.5, 1)
+    if (exponent + 14 < 1)                                       // subnormal: units of 2^-24
+      return static_cast<std::uint16_t>((x < 0 ? 0x8000 : 0) |
+                                        static_cast<int>(std::ldexp(std::fabs(x), 24)));
     const int mantissa = static_cast<int>(fraction * 2048) - 1024;
     return static_cast<std::uint16_t>((x < 0 ? 0x8000 : 0) | (exponent + 14) << 10 | mantissa);
   }
