@@ -15,7 +15,12 @@
 
 // Functions in headers that the vector units (exec/) include must not leave a copy compiled for
 // AVX2 where the linker may pick it for a machine without.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+// Instrumented code is too large to inline everywhere, and some of these are called through pointers.
+#define WJ_SIM_INLINE inline
+#else
 #define WJ_SIM_INLINE [[gnu::always_inline]] inline
+#endif
 
 namespace wavejit::sim {
 class Wave;
