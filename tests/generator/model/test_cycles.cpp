@@ -14,9 +14,12 @@ namespace {
 
 std::vector<isa::Instruction> code_of(std::string_view text, const target::Target& target) {
   const std::string body = ".Lbody:\n" + std::string(text) + "\n  s_endpgm\n";
+  std::string file = test::kernel_text("loop", body, target);
+  if (const std::string line = "\t\t.amdhsa_next_free_vgpr 24\n"; target.has_agprs)
+    file.insert(file.find(line), "\t\t.amdhsa_accum_offset 24\n");
+  const lower::CodeObject object = test::build(file, target);
   std::vector<isa::Instruction> code;
-  for (const auto& i :
-       test::build(test::kernel_text("loop", body, target), target).kernels.at(0).instructions) {
+  for (const auto& i : object.kernels.at(0).instructions) {
     code.push_back(i.inst);
     if (i.inst.op == isa::Opcode::s_endpgm) break;
   }
@@ -71,9 +74,10 @@ TEST_CASE("s_delay_alu keeps a dependent chain out of other waves' way", "[model
 
 TEST_CASE("LDS conflicts from a simulated wave lengthen the port's time", "[model]") {
   const target::Target& gfx1151 = test::table("gfx1151");
-  const auto code = code_of("ds_load_b128 v[0:3], v8\nds_load_b128 v[4:7], v8 offset:512\n", gfx1151);
+  const auto code =
+      code_of("ds_load_b128 v[0:3], v8\nds_load_b128 v[4:7], v8 offset:512\ns_waitcnt lgkmcnt(0)\n", gfx1151);
   model::Stretches stretches;
-  stretches.body = {0, 1};
+  stretches.body = {0, 1, 2};
   const model::AccessNote notes[] = {{0, 12, 0}};
   const auto port = [&](std::span<const model::AccessNote> n) {
     return model::steady_state(model::prepare(code, stretches, n, gfx1151).body, {4, 8, true}, gfx1151)
