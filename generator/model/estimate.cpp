@@ -36,7 +36,8 @@ std::string_view binding(const SteadyState& loop, const target::Target& target) 
 /// The workgroups of one WGP: full residency first, then as they run out.
 class Wgp {
  public:
-  Wgp(const Prepared& kernel, const KernelFacts& facts, const target::Target& target, const RunOptions& options)
+  Wgp(const Prepared& kernel, const KernelFacts& facts, const target::Target& target,
+      const RunOptions& options)
       : kernel_(kernel), facts_(facts), target_(target), options_(options) {}
 
   const SteadyState& loop(unsigned resident) {
@@ -55,7 +56,8 @@ class Wgp {
   double drain(unsigned resident, std::uint64_t iterations) {
     double extra = 0;
     for (unsigned r = 1; r < resident; ++r)
-      extra += static_cast<double>(iterations) / resident * r * std::max(loop(r).cycles - loop(resident).cycles, 0.0);
+      extra += static_cast<double>(iterations) / resident * r *
+               std::max(loop(r).cycles - loop(resident).cycles, 0.0);
     return extra;
   }
 
@@ -115,9 +117,11 @@ Result<Estimate> estimate(const Prepared& kernel, const KernelFacts& facts, cons
   e.overhead_cycles = unit.outside();
   e.rounds = per_unit / resident;
   const double outside = e.overhead_cycles / most;
-  const double computing = per_unit < resident
-                               ? most * (iterations * e.loop.cycles + outside)
-                               : per_unit * (iterations * e.loop.cycles + outside) + unit.drain(most, shape.iterations);
+  const double each = iterations * e.loop.cycles + outside;
+  const double computing =
+      per_unit < resident
+          ? most * each
+          : std::max(per_unit * each + unit.drain(most, shape.iterations), std::ceil(per_unit) * each);
   e.dram_cycles =
       shape.dram_bytes / (target.timing.dram_gigabytes * 1e9) * target.timing.clock_megahertz * 1e6;
   e.launch_cycles = std::max(computing, e.dram_cycles);

@@ -6,9 +6,10 @@
 // (cycles.hpp), o clocks outside the loop of one workgroup alone (prologue, first loads, epilogue):
 //   W / U >= R:  W / U * (I c(R) + o / R) + drain,  drain = sum over r < R of I / R * r * (c(r) - c(R))
 //   else         r (I c(r) + o / r),  r = ceil(W / U)
-// or the DRAM time of its bytes if that is longer. The workgroup dispatcher refills WGPs as they empty, so
-// full rounds are not counted one by one. Time = clocks over Timing::clock_megahertz, which for gfx1151 is
-// fitted (docs/model.md): ratios of times are better known than times.
+// and never less than ceil(W / U) workgroups on the fullest WGP, nor the DRAM time of the launch's bytes. The
+// workgroup dispatcher refills WGPs as they empty, so full rounds are not counted one by one. Time = clocks
+// over Timing::clock_megahertz, which for gfx1151 is fitted (docs/model.md): ratios of times are better known
+// than times.
 #pragma once
 
 #include <optional>

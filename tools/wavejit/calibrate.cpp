@@ -92,6 +92,22 @@ void print_summary(const Calibration& c, bool markdown) {
                  100 * (o.measured - 1), 100 * (o.modelled - 1));
 }
 
+void print_comparison(const std::vector<Comparison>& all, bool markdown) {
+  fmt::print("\n");
+  if (markdown)
+    fmt::print(
+        "| shape | M | ours, us | Triton A02, us | ratio | clocks per iteration (bound) | duty | binds | "
+        "Config |\n"
+        "|---|---|---|---|---|---|---|---|---|\n");
+  for (const Comparison& c : all)
+    fmt::print(fmt::runtime(
+                   markdown ? "| {} | {} | {:.0f} | {:.0f} | {:.3f} | {:.0f} ({:.0f}) | {:.2f} | {} | {} |\n"
+                            : "{:9} {:5} ours {:7.0f} us, A02 {:7.0f} us, ratio {:.3f}; {:.0f} clocks "
+                              "({:.0f}), duty {:.2f}, {}; {}\n"),
+               c.shape, c.m, c.ours.time_us, c.theirs.time_us, c.ours.time_us / c.theirs.time_us,
+               c.ours.cycles_per_iteration, c.ours.matrix_bound, c.ours.duty, c.ours.binds, c.config);
+}
+
 void print_json(const Calibration& c) {
   Json points = Json::array(), orders = Json::array();
   for (const Point& p : c.points)
@@ -147,6 +163,10 @@ Result<void> calibrate(const Options& options) {
   }
   print_points(result, options.markdown);
   print_summary(result, options.markdown);
+  if (!wanted("own")) return {};
+  const auto own = compare_own(with);
+  if (!own) return std::unexpected(own.error());
+  print_comparison(*own, options.markdown);
   return {};
 }
 
@@ -155,7 +175,7 @@ Result<void> calibrate(const Options& options) {
 Action add_calibrate(CLI::App& app) {
   const auto options = std::make_shared<Options>();
   app.add_option("--shared", options->shared, "Folder with the peers' code objects")->capture_default_str();
-  app.add_option("--only", options->only, "Sets: loops, steps, shapes, MI350X");
+  app.add_option("--only", options->only, "Sets: loops, steps, shapes, MI350X, own");
   app.add_option("--set", options->set, "Change a number of the target tables: NAME=VALUE (repeatable)");
   app.add_flag("--markdown", options->markdown, "Tables for docs/model.md");
   app.add_flag("--json", options->json, "Points and orders as JSON on stdout");

@@ -8,12 +8,15 @@
 #include "generator/model/measurements.hpp"
 #include "tools/wavejit/calibrate_steps.hpp"
 #include "tools/wavejit/loop_text.hpp"
+#include "tools/wavejit/model_kernel.hpp"
 #include "tools/wavejit/peer_objects.hpp"
+#include "tools/wavejit/shapes.hpp"
 
 namespace wavejit::tools {
 namespace {
 
-constexpr std::int64_t rows = 1322;  // M of the published tables (ROCm/vllm#1045)
+constexpr std::int64_t rows = 1322;               // M of the published tables (ROCm/vllm#1045)
+constexpr std::int64_t whole_prompt_rows = 2858;  // of the whole-model measurement there
 
 struct PublishedShape {
   std::string_view name;
@@ -169,6 +172,29 @@ Result<void> calibrate_shapes(const CalibrationOptions& options, Calibration& ou
     out.points.push_back(w);
   }
   return {};
+}
+
+Result<std::vector<Comparison>> compare_own(const CalibrationOptions& options) {
+  const auto peer = read_peer(folder(options), std::string(triton_one_stage));
+  if (!peer) return std::unexpected(peer.error());
+  std::vector<Comparison> result;
+  for (const NamedShape& s : named_shapes())
+    for (const std::int64_t m : {rows, whole_prompt_rows}) {
+      const target::Target target = adjusted(*peer->target, options);
+      templates::Problem problem;
+      problem.n = s.n;
+      problem.k = s.k;
+      problem.group = s.group;
+      const auto config = templates::select_config(problem, target, m);
+      if (!config) return std::unexpected(config.error());
+      auto ours = model_generated(problem, *config, target, m, options.run);
+      if (!ours) return std::unexpected(ours.error());
+      auto theirs = model_peer(*peer, m, s.n, s.k, options);
+      if (!theirs) return std::unexpected(theirs.error());
+      result.push_back({std::string(s.name), m, templates::canonical(ours->kernel.config),
+                        std::move(ours->estimate), *std::move(theirs)});
+    }
+  return result;
 }
 
 Result<void> calibrate_cdna(const CalibrationOptions& options, Calibration& out) {

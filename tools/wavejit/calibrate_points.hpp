@@ -51,6 +51,15 @@ Result<void> calibrate_steps(const CalibrationOptions& options, Calibration& out
 Result<void> calibrate_shapes(const CalibrationOptions& options, Calibration& out);
 Result<void> calibrate_cdna(const CalibrationOptions& options, Calibration& out);
 
+/// Our kernels' modelled launch beside the one-stage Triton kernel's, for the named shapes.
+struct Comparison {
+  std::string shape;
+  std::int64_t m = 0;
+  std::string config;
+  model::Estimate ours, theirs;
+};
+Result<std::vector<Comparison>> compare_own(const CalibrationOptions& options);
+
 /// The table of a target with the options' changes.
 target::Target adjusted(const target::Target& target, const CalibrationOptions& options);
 

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: MIT
+// The event model against clocks measured on GPUs (model/measurements.hpp names the source), and against
+// loops whose clocks can be counted by hand.
+#include <catch2/catch.hpp>
+#include <cmath>
+
+#include "generator/model/estimate.hpp"
+#include "generator/model/measurements.hpp"
+#include "tests/generator/lower/text_kernel.hpp"
+
+using namespace wavejit;
+
+namespace {
+
+std::vector<isa::Instruction> code_of(std::string_view text, const target::Target& target) {
+  const std::string body = ".Lbody:\n" + std::string(text) + "\n  s_endpgm\n";
+  std::string file = test::kernel_text("loop", body, target);
+  if (const std::string line = "\t\t.amdhsa_next_free_vgpr 24\n"; target.has_agprs)
+    file.insert(file.find(line), "\t\t.amdhsa_accum_offset 24\n");
+  const lower::CodeObject object = test::build(file, target);
+  std::vector<isa::Instruction> code;
+  for (const auto& i : object.kernels.at(0).instructions) {
+    code.push_back(i.inst);
+    if (i.inst.op == isa::Opcode::s_endpgm) break;
+  }
+  return code;
+}
+
+model::Prepared body_of(const std::vector<isa::Instruction>& code, const target::Target& target) {
+  model::Stretches stretches;
+  for (std::size_t i = 0; i + 1 < code.size(); ++i) stretches.body.push_back(i);
+  return model::prepare(code, stretches, {}, target);
+}
+
+double clocks(std::string_view text, const model::Residency& residency, const target::Target& target) {
+  return model::steady_state(body_of(code_of(text, target), target).body, residency, target).cycles;
+}
+
+}  // namespace
+
+TEST_CASE("measured loops stay within the error that docs/model.md states", "[model]") {
+  for (const model::MeasuredLoop& loop : model::measured_loops()) {
+    const target::Target& target = test::table(loop.target);
+    const double modelled = model::modelled_clocks(loop, code_of(loop.text, target), target, {});
+    INFO(loop.target << " " << loop.name << ": measured " << loop.clocks << ", modelled " << modelled);
+    CHECK(std::abs(modelled / loop.clocks - 1) < 0.13);
+  }
+}
+
+TEST_CASE("a WMMA holds the VALU for other waves of its SIMD too", "[model]") {
+  const target::Target& gfx1151 = test::table("gfx1151");
+  // 32 clocks of WMMA and 8 of VALU per wave: two waves take 80, not 64 (hardware.md §8.1).
+  constexpr auto text =
+      "v_wmma_f32_16x16x16_bf16 v[0:7], v[8:15], v[16:23], v[0:7]\n"
+      "v_mov_b32 v24, v25\nv_mov_b32 v26, v25\nv_mov_b32 v27, v25\nv_mov_b32 v28, v25\n"
+      "v_mov_b32 v29, v25\nv_mov_b32 v30, v25\nv_mov_b32 v31, v25\nv_mov_b32 v32, v25\n";
+  CHECK(clocks(text, {2, 4, true}, gfx1151) == Approx(40).margin(1));
+}
+
+TEST_CASE("s_delay_alu keeps a dependent chain out of other waves' way", "[model]") {
+  const target::Target& gfx1151 = test::table("gfx1151");
+  constexpr auto blocking =
+      "v_add_f32 v0, v1, v0\nv_add_f32 v0, v1, v0\nv_add_f32 v0, v1, v0\nv_add_f32 v0, v1, v0\n";
+  constexpr auto hinted =
+      "s_delay_alu instid0(VALU_DEP_1)\nv_add_f32 v0, v1, v0\ns_delay_alu instid0(VALU_DEP_1)\nv_add_f32 v0, "
+      "v1, v0\n"
+      "s_delay_alu instid0(VALU_DEP_1)\nv_add_f32 v0, v1, v0\ns_delay_alu instid0(VALU_DEP_1)\nv_add_f32 v0, "
+      "v1, v0\n";
+  const double without = clocks(blocking, {4, 4, true}, gfx1151),
+               with = clocks(hinted, {4, 4, true}, gfx1151);
+  INFO(without << " " << with);
+  CHECK(with < 0.6 * without);
+}
+
+TEST_CASE("LDS conflicts from a simulated wave lengthen the port's time", "[model]") {
+  const target::Target& gfx1151 = test::table("gfx1151");
+  const auto code =
+      code_of("ds_load_b128 v[0:3], v8\nds_load_b128 v[4:7], v8 offset:512\ns_waitcnt lgkmcnt(0)\n", gfx1151);
+  model::Stretches stretches;
+  stretches.body = {0, 1, 2};
+  const model::AccessNote notes[] = {{0, 12, 0}};
+  const auto port = [&](std::span<const model::AccessNote> n) {
+    return model::steady_state(model::prepare(code, stretches, n, gfx1151).body, {4, 8, true}, gfx1151)
+        .cycles;
+  };
+  // 8 waves over 2 ports, 4 clocks an access: 2 * 4 * 4 = 32; 12 more on one of them: 4 * (16 + 4) = 80.
+  CHECK(port({}) == Approx(32).margin(1));
+  CHECK(port(notes) == Approx(80).margin(1));
+}
+
+TEST_CASE("whole workgroups fit a WGP by registers, LDS and waves", "[model]") {
+  const target::Target& gfx1151 = test::table("gfx1151");
+  // hardware.md §1: 120 VGPRs allow 12 waves per SIMD, 144 allow 10.
+  CHECK(model::occupancy({115, 0, 8192, 8, true}, gfx1151).workgroups == 6);
+  CHECK(model::occupancy({128, 0, 8192, 8, true}, gfx1151).workgroups == 5);
+  CHECK(model::occupancy({96, 0, 65536, 8, true}, gfx1151).limit == "LDS");
+  CHECK(model::occupancy({96, 0, 40960, 4, false}, gfx1151).workgroups == 2);  // one per CU's 64 KiB
+  const auto code =
+      code_of("v_wmma_f32_16x16x16_bf16 v[0:7], v[8:15], v[16:23], v[0:7]\ns_cbranch_scc1 .Lbody", gfx1151);
+  CHECK_FALSE(model::estimate(code, {96, 0, 0, 256, true}, {}, gfx1151));
+}
