@@ -117,6 +117,7 @@ TEST_CASE("other VALU of the chosen Config, by type and zero points", "[w4a16]")
 
 TEST_CASE("LDS accesses meet no bank twice, in tiles of every K step", "[w4a16]") {
   harness::Request r;
+  r.target = GENERATE("gfx1151", "gfx1201");
   r.problem.n = 130;
   r.problem.k = 512;
   r.problem.group = 128;
