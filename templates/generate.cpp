@@ -46,10 +46,9 @@ Result<ir::Kernel> compile(const Problem& problem, Config& config, const target:
       options.schedule_margin = margin;
       ir::Kernel kernel = w4a16::build(problem, config, target);
       auto ok = passes::run(kernel, options, observer);
-      if (ok) {
-        config.waves_per_simd = target::waves_by_vgprs(target, kernel.vgprs_used);
-        return kernel;
-      }
+      // The occupancy asked for stays in the Config, though the registers may allow more: with that one
+      // given, the same code comes out again.
+      if (ok) return kernel;
       last = ok.error();
       if (last.code != ErrorCode::out_of_registers) return std::unexpected(last);
     }

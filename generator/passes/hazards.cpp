@@ -11,6 +11,9 @@ using isa::Pipe;
 
 /// depctr immediates: every field at its maximum but the one waited for (hardware.md §4.1).
 constexpr std::uint16_t depctr_va_vdst_0 = 0x0F9F;
+constexpr std::uint16_t depctr_va_sdst_0 = 0xF19F;
+constexpr std::uint16_t depctr_va_vcc_0 = 0xFF9D;
+constexpr std::uint16_t depctr_sa_sdst_0 = 0xFF9E;
 constexpr unsigned va_vdst_shift = 12;
 
 constexpr unsigned trans_reach_valus = 5;
@@ -129,6 +132,73 @@ bool CmpxPermlaneHazard::merge(const CmpxPermlaneHazard& other) {
   const bool changed = other.after_cmpx_ && !after_cmpx_;
   after_cmpx_ = after_cmpx_ || other.after_cmpx_;
   return changed;
+}
+
+template <class F>
+void SgprReadHazard::each_read(const isa::Instruction& inst, F&& f) const {
+  for_each_read_unit(inst, *target_, [&](unsigned u) {
+    if (u >= unit::sgpr && concerned(u - unit::sgpr)) f(u - unit::sgpr);
+  });
+}
+
+std::optional<isa::Instruction> SgprReadHazard::fix(IssueGroup group) const {
+  std::optional<std::uint16_t> wait;
+  for (const ir::Instruction& inst : group) {
+    const bool valu = is_valu(inst.mi),
+               salu = inst.mi.pipe() == Pipe::salu || inst.mi.has(isa::flag::terminator);
+    if (!valu && !salu) continue;
+    each_read(inst.mi, [&](unsigned r) {
+      if (by_salu_[r]) {
+        wait = depctr_sa_sdst_0;
+      } else if (valu && by_valu_[r] && !wait) {
+        wait = r == isa::sreg::vcc_lo || r == isa::sreg::vcc_hi ? depctr_va_vcc_0 : depctr_va_sdst_0;
+      }
+    });
+  }
+  if (!wait) return std::nullopt;
+  return make(Opcode::s_waitcnt_depctr, {}, {isa::imm(*wait)});
+}
+
+void SgprReadHazard::issue(IssueGroup group) {
+  for (const ir::Instruction& inst : group) {
+    const isa::Instruction& mi = inst.mi;
+    if (mi.op == Opcode::s_waitcnt_depctr) {
+      const auto fields = static_cast<std::uint64_t>(mi.src[0].value);
+      if ((fields & 1) == 0) by_salu_.reset();
+      for (unsigned r = 0; r < tracked; ++r) {
+        const bool vcc = r == isa::sreg::vcc_lo || r == isa::sreg::vcc_hi;
+        if ((vcc ? fields >> 1 & 1 : fields >> 9 & 7) == 0) by_valu_.reset(r);
+      }
+      continue;
+    }
+    if (mi.pipe() == Pipe::smem) {
+      by_salu_.reset();
+      by_valu_.reset();
+      continue;
+    }
+    const bool valu = is_valu(mi);
+    if (!valu && mi.pipe() != Pipe::salu) continue;
+    bool waited = false;
+    each_read(mi, [&](unsigned r) {
+      waited = waited || (!valu && by_valu_[r]);
+      if (!valu) return;
+      read_.set(r & ~1U);
+      read_.set(r | 1U);
+    });
+    if (waited) by_valu_.reset();
+    for_each_written_unit(mi, *target_, [&](unsigned u) {
+      if (u < unit::sgpr || !concerned(u - unit::sgpr) || !read_[u - unit::sgpr]) return;
+      (valu ? by_valu_ : by_salu_).set(u - unit::sgpr);
+    });
+  }
+}
+
+bool SgprReadHazard::merge(const SgprReadHazard& other) {
+  const Scalars read = read_, by_salu = by_salu_, by_valu = by_valu_;
+  read_ |= other.read_;
+  by_salu_ |= other.by_salu_;
+  by_valu_ |= other.by_valu_;
+  return read != read_ || by_salu != by_salu_ || by_valu != by_valu_;
 }
 
 }  // namespace wavejit::passes

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <array>
+#include <bitset>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -58,6 +59,30 @@ class CmpxPermlaneHazard {
 
  private:
   bool after_cmpx_ = false;
+};
+
+/// gfx12 (hardware.md §5.2). Once VALU has read an SGPR, a later write of it by SALU is visible to VALU and
+/// SALU only behind s_wait_alu sa_sdst(0), and a later write by VALU to VALU only behind va_sdst(0), for VCC
+/// va_vcc(0). Reads count by aligned pairs. A scalar load settles every write before it, an SALU read of
+/// VALU's value waits by itself; vector memory settles nothing. M0, null and EXEC are not concerned.
+class SgprReadHazard {
+ public:
+  explicit SgprReadHazard(const target::Target& target) : target_(&target) {}
+  [[nodiscard]] std::optional<isa::Instruction> fix(IssueGroup group) const;
+  void issue(IssueGroup group);
+  bool merge(const SgprReadHazard& other);
+
+ private:
+  static constexpr unsigned tracked = isa::sreg::exec_lo;
+  using Scalars = std::bitset<tracked>;
+  template <class F>
+  void each_read(const isa::Instruction& inst, F&& f) const;
+  [[nodiscard]] static bool concerned(unsigned reg) {
+    return reg < tracked && reg != isa::sreg::m0 && reg != isa::sreg::null;
+  }
+
+  const target::Target* target_ = nullptr;
+  Scalars read_, by_salu_, by_valu_;
 };
 
 }  // namespace wavejit::passes

@@ -6,7 +6,8 @@
 //  2. with those waits taken as fixed, the exact states, and from them the waits that are needed
 //     still; kept when they are right by themselves, and repeated until nothing changes;
 //  3. the waits are written, each directly in front of the instruction that needs it, vmcnt and
-//     lgkmcnt in one s_waitcnt.
+//     lgkmcnt in one s_waitcnt; where counters are split, one s_wait_*cnt each, loads or stores together
+//     with LDS in one.
 // Differs from LLVM 22's SIInsertWaitcnts, looked at on small MIR inputs, in one thing: step 2
 // drops waits that LLVM keeps behind a loop for a load from before the loop that every iteration
 // has already waited for.
@@ -104,9 +105,29 @@ ir::Instruction make(Opcode op, std::initializer_list<isa::Operand> sources, con
   return inst;
 }
 
+/// gfx12: a counter each, or loads or stores and LDS in one.
+void append_split_wait(std::vector<ir::Instruction>& out, const Need& need, const ir::Instruction& next) {
+  const auto put = [&](Opcode op, unsigned count) { out.push_back(make(op, {isa::imm(count)}, next)); };
+  const auto together = [&](Counter c) { return need[c] << 8 | need[Counter::lgkm]; };
+  bool lds = need[Counter::lgkm] != Need::none;
+  if (need[Counter::vm] != Need::none) {
+    lds ? put(Opcode::s_wait_loadcnt_dscnt, together(Counter::vm))
+        : put(Opcode::s_wait_loadcnt, need[Counter::vm]);
+    lds = false;
+  }
+  if (need[Counter::vs] != Need::none) {
+    lds ? put(Opcode::s_wait_storecnt_dscnt, together(Counter::vs))
+        : put(Opcode::s_wait_storecnt, need[Counter::vs]);
+    lds = false;
+  }
+  if (lds) put(Opcode::s_wait_dscnt, need[Counter::lgkm]);
+  if (need[Counter::km] != Need::none) put(Opcode::s_wait_kmcnt, need[Counter::km]);
+}
+
 /// Appends the wait; an s_waitcnt that already stands there is made stricter instead.
 void append_wait(std::vector<ir::Instruction>& out, const Need& need, const ir::Instruction& next,
                  const target::Target& target) {
+  if (target.has_split_counters()) return append_split_wait(out, need, next);
   if (need[Counter::vm] != Need::none || need[Counter::lgkm] != Need::none) {
     isa::WaitCounts counts{.vmcnt = need[Counter::vm], .lgkmcnt = need[Counter::lgkm]};
     if (!out.empty() && out.back().mi.op == Opcode::s_waitcnt) {
@@ -125,9 +146,6 @@ void append_wait(std::vector<ir::Instruction>& out, const Need& need, const ir::
 }
 
 Result<void> check_supported(const ir::Kernel& kernel) {
-  if (kernel.target->waits.kmcnt != 0)
-    return fail(ErrorCode::unsupported, "insert_waits writes s_waitcnt, but " +
-                                            std::string(kernel.target->name) + " has split wait counters");
   for (const ir::Block& block : kernel.blocks)
     for (const ir::Instruction& inst : block.insts)
       if (inst.mi.info().name.starts_with("flat_"))

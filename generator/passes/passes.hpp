@@ -50,8 +50,8 @@ struct WaitOptions {
 };
 
 /// The weakest waits that are right, per counter, from def-use over the control flow graph. Waits
-/// that the IR holds already count. LDS accesses are complete before each barrier. Errors:
-/// unsupported for flat_* instructions and for targets with split counters.
+/// that the IR holds already count. LDS accesses are complete before each barrier (before its signal,
+/// where barriers come in two halves). Errors: unsupported for flat_* instructions.
 Result<void> insert_waits(ir::Kernel& kernel, const WaitOptions& options = {});
 
 /// Gives the registers back before s_endpgm while stores are still in flight, where the number of

@@ -16,6 +16,8 @@ std::uint8_t counter_max(const target::Target& target, Counter c) {
       return target.waits.vmcnt;
     case Counter::vs:
       return target.waits.vscnt;
+    case Counter::km:
+      return target.waits.kmcnt;
     case Counter::lgkm:
       break;
   }
@@ -29,6 +31,11 @@ bool touches_lds_memory(const isa::Instruction& inst) {
 /// A vector memory operation that returns data to registers, in order with its like.
 bool is_vector_load(const isa::Instruction& inst) {
   return inst.pipe() == Pipe::vmem && inst.has(flag::load | flag::atomic) && inst.dst_count > 0;
+}
+
+/// The counter of scalar loads and messages.
+Counter scalar_counter(const target::Target& target) {
+  return target.has_split_counters() ? Counter::km : Counter::lgkm;
 }
 
 bool writes_lds_from_memory(const isa::Instruction& inst) {
@@ -49,12 +56,43 @@ void Need::tighten(const Need& other) {
 
 Need wait_of(const isa::Instruction& inst, const target::Target& target) {
   Need need;
-  if (inst.op == Opcode::s_waitcnt) {
-    const isa::WaitCounts counts = isa::decode_waitcnt(static_cast<std::uint16_t>(inst.src[0].value), target);
-    need[Counter::vm] = counts.vmcnt;
-    need[Counter::lgkm] = counts.lgkmcnt;
-  } else if (inst.op == Opcode::s_waitcnt_vscnt) {
-    need[Counter::vs] = static_cast<std::uint8_t>(inst.src[1].value);
+  const auto count = [&inst](unsigned source) { return static_cast<std::uint8_t>(inst.src[source].value); };
+  // The two-counter forms: load or store in [13:8], LDS in [5:0] (hardware.md §4.1).
+  const auto high = [&inst] { return static_cast<std::uint8_t>(inst.src[0].value >> 8 & 63); };
+  const auto low = [&inst] { return static_cast<std::uint8_t>(inst.src[0].value & 63); };
+  switch (inst.op) {
+    case Opcode::s_waitcnt: {
+      const isa::WaitCounts counts =
+          isa::decode_waitcnt(static_cast<std::uint16_t>(inst.src[0].value), target);
+      need[Counter::vm] = counts.vmcnt;
+      need[Counter::lgkm] = counts.lgkmcnt;
+      break;
+    }
+    case Opcode::s_waitcnt_vscnt:
+      need[Counter::vs] = count(1);
+      break;
+    case Opcode::s_wait_loadcnt:
+      need[Counter::vm] = count(0);
+      break;
+    case Opcode::s_wait_storecnt:
+      need[Counter::vs] = count(0);
+      break;
+    case Opcode::s_wait_dscnt:
+      need[Counter::lgkm] = count(0);
+      break;
+    case Opcode::s_wait_kmcnt:
+      need[Counter::km] = count(0);
+      break;
+    case Opcode::s_wait_loadcnt_dscnt:
+      need[Counter::vm] = high();
+      need[Counter::lgkm] = low();
+      break;
+    case Opcode::s_wait_storecnt_dscnt:
+      need[Counter::vs] = high();
+      need[Counter::lgkm] = low();
+      break;
+    default:
+      break;
   }
   return need;
 }
@@ -85,12 +123,13 @@ void Pending::require(Need& need, Counter c, unsigned slot) const {
 Need Pending::required(const ir::Instruction& inst) const {
   const isa::Instruction& mi = inst.mi;
   Need need;
-  if (!outstanding(Counter::vm) && !outstanding(Counter::vs) && !outstanding(Counter::lgkm)) return need;
+  if (std::ranges::none_of(all_counters, [this](Counter c) { return outstanding(c); })) return need;
   const ir::RegisterAccesses touched = ir::register_accesses(mi, *kernel_->target);
   for (const ir::RegisterAccess& a : touched.reads())
     for_each_unit(a.reg, [&](unsigned u) {
       require(need, Counter::vm, u);
       require(need, Counter::lgkm, u);
+      require(need, Counter::km, u);
     });
   // Two vector loads to one register land in order; any other second writer must wait. (LDS loads
   // return in order too, but LLVM waits between them: rule kept, never weaker than LLVM.)
@@ -99,9 +138,11 @@ Need Pending::required(const ir::Instruction& inst) const {
     for_each_unit(a.reg, [&](unsigned u) {
       if (!lands_in_order) require(need, Counter::vm, u);
       require(need, Counter::lgkm, u);
+      require(need, Counter::km, u);
     });
   if (touches_lds_memory(mi)) require(need, Counter::vm, lds_dma);
-  if (mi.pipe() == Pipe::barrier) {
+  // Of a barrier in two halves the signal says that this wave's accesses are done.
+  if (mi.pipe() == Pipe::barrier && mi.op != Opcode::s_barrier_wait) {
     require(need, Counter::lgkm, lds_access);
     require(need, Counter::vm, lds_dma);
     require(need, Counter::vm, shared_global);
@@ -127,11 +168,12 @@ void Pending::issue(const ir::Instruction& inst) {
     case Pipe::smem:
     case Pipe::message:
     case Pipe::lds: {
-      advance(Counter::lgkm);
-      if (mi.pipe() != Pipe::lds) mark(Counter::lgkm, unordered);
-      if (touches_lds_memory(mi)) mark(Counter::lgkm, lds_access);
-      isa::for_each_def(
-          mi, [&](const isa::Operand& o) { for_each_unit(o, [&](unsigned u) { mark(Counter::lgkm, u); }); });
+      const Counter c = mi.pipe() == Pipe::lds ? Counter::lgkm : scalar_counter(*kernel_->target);
+      advance(c);
+      if (mi.pipe() != Pipe::lds) mark(c, unordered);
+      if (touches_lds_memory(mi)) mark(c, lds_access);
+      isa::for_each_def(mi,
+                        [&](const isa::Operand& o) { for_each_unit(o, [&](unsigned u) { mark(c, u); }); });
       return;
     }
     case Pipe::vmem: {
@@ -155,7 +197,7 @@ void Pending::retire(Counter c, std::uint8_t count) {
 }
 
 void Pending::retire(const Need& wait) {
-  for (const Counter c : {Counter::vm, Counter::vs, Counter::lgkm})
+  for (const Counter c : all_counters)
     if (wait[c] != Need::none) retire(c, wait[c]);
 }
 

@@ -14,16 +14,19 @@
 
 namespace wavejit::passes {
 
-enum class Counter : std::uint8_t { vm, vs, lgkm };
-inline constexpr unsigned counter_count = 3;
+/// vm: vector loads; vs: vector stores; lgkm: LDS, and scalar loads and messages with it where the target
+/// has no counter of their own; km: scalar loads and messages where it has (gfx12).
+enum class Counter : std::uint8_t { vm, vs, lgkm, km };
+inline constexpr unsigned counter_count = 4;
+inline constexpr std::array all_counters{Counter::vm, Counter::vs, Counter::lgkm, Counter::km};
 
 /// The counts a wait asks for; `none` = does not wait on that counter.
 struct Need {
   static constexpr std::uint8_t none = 0xFF;
-  std::array<std::uint8_t, counter_count> count{none, none, none};
+  std::array<std::uint8_t, counter_count> count{none, none, none, none};
 
   [[nodiscard]] bool any() const {
-    return count != std::array<std::uint8_t, counter_count>{none, none, none};
+    return count != std::array<std::uint8_t, counter_count>{none, none, none, none};
   }
   [[nodiscard]] std::uint8_t operator[](Counter c) const { return count[static_cast<unsigned>(c)]; }
   std::uint8_t& operator[](Counter c) { return count[static_cast<unsigned>(c)]; }
@@ -78,7 +81,7 @@ class Pending {
   std::array<Ages, counter_count> ages_;
 };
 
-/// Reads the waits of one instruction (s_waitcnt, s_waitcnt_vscnt); empty for any other.
+/// Reads the waits of one instruction (s_waitcnt, s_waitcnt_vscnt, s_wait_*cnt); empty for any other.
 Need wait_of(const isa::Instruction& inst, const target::Target& target);
 
 }  // namespace wavejit::passes

@@ -78,6 +78,8 @@ Result<void> resolve_hazards(ir::Kernel& kernel) {
   if (hazards.wmma_d_to_ab)
     resolve(kernel, cfg, MatrixResultHazard(), "hazard: matrix result is the next one's A or B");
   if (hazards.trans_use) resolve(kernel, cfg, TransUseHazard(), "hazard: transcendental result used early");
+  if (hazards.valu_read_sgpr)
+    resolve(kernel, cfg, SgprReadHazard(*kernel.target), "hazard: SGPR written again after VALU read it");
   if (!target::wait_states(*kernel.target).empty())
     resolve(kernel, cfg, WaitStateHazard(*kernel.target), "hazard: wait states");
   if (hazards.nop_before_dealloc) separate_dealloc(kernel);

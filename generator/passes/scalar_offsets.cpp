@@ -29,11 +29,14 @@ bool overlaps(const isa::Operand& a, const isa::Operand& b) {
   return a.is_reg() && b.is_reg() && a.is_virtual == b.is_virtual && a.cls == b.cls && a.index == b.index;
 }
 
+bool is_zero(const isa::Operand& soffset) {
+  return (soffset.kind == isa::Operand::Kind::imm && soffset.value == 0) ||
+         soffset.is_physical(isa::RegClass::sgpr, isa::sreg::null);
+}
+
 bool takes_scalar_offset(const isa::Instruction& mi, const isa::Operand& address) {
   if (!mi.has(isa::flag::buffer) || !mi.mods.offen) return false;
-  const isa::Operand& soffset = mi.src[soffset_index(mi)];
-  return same_register(mi.src[address_index(mi)], address) && soffset.kind == isa::Operand::Kind::imm &&
-         soffset.value == 0;
+  return same_register(mi.src[address_index(mi)], address) && is_zero(mi.src[soffset_index(mi)]);
 }
 
 /// True when every use of `reg` in the kernel outside instruction `except` is such an address.

@@ -60,6 +60,13 @@ Emitter::Emitter(ir::Kernel& kernel, const Problem& problem, const Config& confi
 /// Registers that hardware fills: kernarg pointer, workgroup ids x and y, work-item id.
 void Emitter::entry_state() {
   ir::Kernel& k = b_.kernel();
+  if (k.target->workgroup_ids_in_ttmp) {
+    k.entry.kernarg = b_.fixed(isa::RegClass::sgpr, "kernarg", 0, 2);
+    k.entry.workgroup_id[0] = isa::sgpr(isa::sreg::ttmp0 + 9);
+    k.entry.workgroup_id[1] = isa::sgpr(isa::sreg::ttmp0 + 7);
+    k.entry.workitem_id = b_.fixed(isa::RegClass::vgpr, "workitem", 0);
+    return;
+  }
   // gfx1100 in wave32 wants at least 16 initialised SGPRs; the unused user SGPRs stand in front of
   // the workgroup ids.
   k.entry.user_sgprs = k.target->hazards.user_sgpr_init16 ? 14 : 2;
@@ -102,14 +109,21 @@ std::vector<Operand> Emitter::load_pointers() {
 void Emitter::load_arguments() {
   const ir::EntryState& entry = b_.kernel().entry;
   b_.block("entry", "arguments; workgroups outside the output leave");
+  workgroup_m_ = entry.workgroup_id[0];
+  workgroup_n_ = entry.workgroup_id[1];
+  if (b_.kernel().target->workgroup_ids_in_ttmp) {
+    workgroup_n_ = b_.sgpr("workgroup_n");
+    b_.note("workgroup id y; z is above it")
+        .emit(s_and_b32, {workgroup_n_}, {entry.workgroup_id[1], imm(0xFFFF)});
+  }
   const std::vector<Operand> pointers = load_pointers();
   m_ = b_.sgpr("m");
   const auto m_argument = static_cast<std::size_t>(argument("m"));
   b_.note("m").emit(s_load_b32, {m_}, {entry.kernarg, imm(b_.kernel().args[m_argument].offset)});
   m0_ = b_.sgpr("m0");
   n0_ = b_.sgpr("n0");
-  b_.note("first row of the tile").emit(s_mul_i32, {m0_}, {entry.workgroup_id[0], imm(c_.bm)});
-  b_.note("first column of the tile").emit(s_mul_i32, {n0_}, {entry.workgroup_id[1], imm(c_.bn)});
+  b_.note("first row of the tile").emit(s_mul_i32, {m0_}, {workgroup_m_, imm(c_.bm)});
+  b_.note("first column of the tile").emit(s_mul_i32, {n0_}, {workgroup_n_, imm(c_.bn)});
   b_.emit(s_cmp_ge_u32, {}, {n0_, imm(p_.n)});
   exits_.push_back({0, b_.current().insts.size()});
   b_.emit(s_cbranch_scc1, {}, {isa::label(0)});
@@ -173,6 +187,7 @@ Operand Emitter::column_of(unsigned first) {
   const Operand row = b_.vgpr("b_row"), low = b_.vgpr("b_bit"), rest = b_.vgpr("b_rest"),
                 column = b_.vgpr("b_column");
   b_.emit(v_add_nc_u32, {row}, {imm(first), load_row_});
+  if (!replicated()) return row;
   b_.emit(v_and_b32, {low}, {imm(1), row});
   b_.emit(v_bfe_u32, {rest}, {row, imm(1), imm(3)});
   b_.emit(v_and_b32, {row}, {imm(-16), row});
@@ -243,7 +258,12 @@ void Emitter::lds_addresses() {
     const Operand row = b_.vgpr("fragment_row"), address = b_.vgpr(name);
     b_.emit(v_mad_u32_u24, {row}, {part_index, imm(rows), lane});
     b_.emit(v_lshlrev_b32, {address}, {imm(4), row});
-    return address;
+    if (replicated()) return address;
+    const Operand half = b_.vgpr("lane_half"), chunk = b_.vgpr(name);
+    b_.emit(v_bfe_u32, {half}, {tid_, imm(4), imm(1)});
+    b_.note("upper half of the wave: the odd chunk of a step")
+        .emit(v_mad_u32_u24, {chunk}, {half, imm(tile_.chunk_stride), address});
+    return chunk;
   };
   const Operand wave_m = b_.vgpr("wave_m"), wave_n = b_.vgpr("wave_n");
   b_.emit(v_and_b32, {wave_m}, {imm(c_.waves_m - 1), wave});
@@ -279,7 +299,7 @@ Operand Emitter::load_address(const Load& load, const Operand& left, const Opera
 
 void Emitter::load(isa::Opcode op, const Load& load, const Operand& address, const Operand& descriptor,
                    std::string_view tensor) {
-  ir::Instruction& inst = b_.emit(op, {load.data}, {address, descriptor, imm(0)});
+  ir::Instruction& inst = b_.emit(op, {load.data}, {address, descriptor, no_soffset()});
   inst.mi.mods.offen = true;
   inst.mem = {ir::MemoryTag::Space::global, static_cast<std::int16_t>(argument(tensor)), false};
 }
@@ -364,7 +384,31 @@ void Emitter::fill_lds() {
   }
   for (unsigned p = 0; p < tile_.passes_a; ++p)
     lds_access(b_.emit(ds_store_b128, {}, {lds_write_, a_loads_[p].data}), p * tile_.rows_per_pass * 16);
-  b_.emit(s_barrier, {}, {});
+  barrier();
+}
+
+void Emitter::barrier() {
+  if (!b_.kernel().target->has_split_barrier) {
+    b_.emit(s_barrier, {}, {});
+    return;
+  }
+  b_.emit(s_barrier_signal, {}, {imm(-1)});
+  b_.emit(s_barrier_wait, {}, {imm(-1)});
+}
+
+/// Loads `count` fragments of 16 rows each for K step `step`. Where both halves of a wave hold the same
+/// rows a lane takes all 16 elements of its row, two chunks; else the chunk of its half.
+std::vector<Operand> Emitter::fragments(const std::string& name, const Operand& address, unsigned first_row,
+                                        unsigned count, unsigned step) {
+  const unsigned chunks = replicated() ? 2 : 1;
+  std::vector<Operand> all;
+  for (unsigned f = 0; f < count; ++f) {
+    all.push_back(b_.vgpr(fmt::format("{}{}", name, f), 4 * chunks));
+    for (unsigned chunk = 0; chunk < chunks; ++chunk)
+      lds_access(b_.emit(ds_load_b128, {all.back().slice(4 * chunk, 4)}, {address}),
+                 (2 * step + chunk) * tile_.chunk_stride + (first_row + 16 * f) * 16);
+  }
+  return all;
 }
 
 void Emitter::multiply() {
@@ -372,26 +416,16 @@ void Emitter::multiply() {
       p_.activation == DataType::f16 ? v_wmma_f32_16x16x16_f16 : v_wmma_f32_16x16x16_bf16;
   const unsigned stage = tile_.buffers > 1 ? 2 : 1;
   b_.set_stage(stage);
-  const auto fragment = [&](const std::string& name, const Operand& address, unsigned row, unsigned step) {
-    const Operand data = b_.vgpr(name, 8);
-    for (unsigned half = 0; half < 2; ++half)
-      lds_access(b_.emit(ds_load_b128, {data.slice(4 * half, 4)}, {address}),
-                 (2 * step + half) * tile_.chunk_stride + row * 16);
-    return data;
-  };
   for (unsigned s = 0; s < tile_.steps; ++s) {
-    std::vector<Operand> weights, rows;
-    for (unsigned j = 0; j < tile_.tiles_n; ++j)
-      weights.push_back(fragment(fmt::format("w_frag{}", j), lds_read_b_, tile_.rows_a + j * 16, s));
-    for (unsigned i = 0; i < tile_.tiles_m; ++i)
-      rows.push_back(fragment(fmt::format("a_frag{}", i), lds_read_a_, i * 16, s));
+    const std::vector<Operand> weights = fragments("w_frag", lds_read_b_, tile_.rows_a, tile_.tiles_n, s);
+    const std::vector<Operand> rows = fragments("a_frag", lds_read_a_, 0, tile_.tiles_m, s);
     for (unsigned j = 0; j < tile_.tiles_n; ++j)
       for (unsigned i = 0; i < tile_.tiles_m; ++i) {
         const Operand& acc = acc_[j * tile_.tiles_m + i];
         b_.emit(wmma, {acc}, {weights[j], rows[i], acc});
       }
   }
-  if (tile_.buffers == 1) b_.emit(s_barrier, {}, {});
+  if (tile_.buffers == 1) barrier();
 }
 
 void Emitter::run() {

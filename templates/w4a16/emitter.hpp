@@ -43,6 +43,9 @@ class Emitter {
   void clear_accumulators();
   void global_loads();
   void fill_lds();
+  void barrier();
+  std::vector<isa::Operand> fragments(const std::string& name, const isa::Operand& address,
+                                      unsigned first_row, unsigned count, unsigned step);
   void multiply();
   void epilogue();
 
@@ -73,6 +76,14 @@ class Emitter {
   void restore_lanes(const OutputPlace& place);
   void store_column(const OutputPlace& place, unsigned j, const std::vector<isa::Operand>& packed);
   [[nodiscard]] bool wide_stores() const { return p_.n % 8 == 0 && p_.output_stride % 8 == 0; }
+  /// gfx11: both halves of a wave hold the same A and B, and D's rows alternate between them. gfx12: the
+  /// halves hold different K, and half h has rows 8h.. of D (hardware.md §2.1, §2.2).
+  [[nodiscard]] bool replicated() const { return b_.kernel().target->wmma16.replicated_halves; }
+  /// soffset of an access that has none: gfx12 takes no constant there.
+  [[nodiscard]] isa::Operand no_soffset() const {
+    const bool gfx12 = b_.kernel().target->generation == target::Generation::gfx12;
+    return gfx12 ? isa::null_reg() : isa::imm(0);
+  }
   [[nodiscard]] bool packed_zeros() const { return p_.zero_points == ZeroPoints::packed; }
 
   ir::Builder b_;
@@ -82,7 +93,7 @@ class Emitter {
   std::unique_ptr<Dequantiser> dequant_;
   PairRounder output_rounder_;
 
-  isa::Operand m_, m0_, n0_, rows_left_, cols_left_, guard_;
+  isa::Operand workgroup_m_, workgroup_n_, m_, m0_, n0_, rows_left_, cols_left_, guard_;
   isa::Operand zero_row0_;
   RowTensor activations_, weights_, scales_, zero_points_, bias_, output_;
   isa::Operand activation_desc_, weight_desc_, scale_desc_, zero_desc_, bias_desc_;

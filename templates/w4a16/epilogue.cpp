@@ -67,7 +67,7 @@ std::vector<Operand> Emitter::load_bias(const OutputPlace& place, unsigned j) {
   for (unsigned e = 0; e < (wide ? 1U : 8U); ++e) {
     loaded.push_back(b_.vgpr("bias", wide ? 4 : 1));
     ir::Instruction& inst = b_.emit(wide ? buffer_load_b128 : buffer_load_u16, {loaded.back()},
-                                    {place.bias_offset, bias_desc_, imm(0)});
+                                    {place.bias_offset, bias_desc_, no_soffset()});
     inst.mi.mods.offen = true;
     inst.mi.mods.offset = static_cast<std::int32_t>(j * 32 + 2 * e);
     inst.mem = {ir::MemoryTag::Space::global, static_cast<std::int16_t>(argument("bias")), false};
@@ -165,7 +165,7 @@ void Emitter::store_column(const OutputPlace& place, unsigned j, const std::vect
     addresses.push_back(address);
   }
   const auto store = [&](isa::Opcode op, const Operand& data, unsigned i, unsigned bytes) {
-    ir::Instruction& inst = b_.emit(op, {}, {data, addresses[i], place.descriptor, imm(0)});
+    ir::Instruction& inst = b_.emit(op, {}, {data, addresses[i], place.descriptor, no_soffset()});
     inst.mi.mods.offen = true;
     inst.mi.mods.offset = static_cast<std::int32_t>(j * 32 + bytes);
     inst.mem = {ir::MemoryTag::Space::global, static_cast<std::int16_t>(argument("output")), false};

@@ -41,7 +41,10 @@ struct Tile {
 
 /// Column of the output that LDS row `row` of B holds, within its 16: the order that makes a lane's
 /// eight accumulators eight consecutive columns, so that the epilogue stores 16 bytes per lane.
-/// D rows 2v + h (h = upper half of the wave) -> column 8h + v.
-constexpr unsigned column_of_row(unsigned row) { return row / 16 * 16 + row % 2 * 8 + row % 16 / 2; }
+/// Register v of D holds, in half h of the wave, row 2v + h on gfx11 and row 8h + v on gfx12, where the
+/// rows are columns in order already.
+constexpr unsigned column_of_row(unsigned row, bool rows_alternate) {
+  return rows_alternate ? row / 16 * 16 + row % 2 * 8 + row % 16 / 2 : row;
+}
 
 }  // namespace wavejit::templates::w4a16

@@ -51,15 +51,16 @@ class Maker {
       const std::string_view m = mnemonic(lines_[at_]);
       if (m.empty() || m[0] == '.' || m[0] == ';') continue;
       if (m == "s_waitcnt" || m == "s_waitcnt_vscnt") wait();
-      if (m == "s_barrier") removed(MutationKind::barrier_dropped);
-      if (m == "s_nop" || m == "s_waitcnt_depctr") removed(MutationKind::nop_dropped);
+      if (m.starts_with("s_wait_") && m != "s_wait_alu") split_wait();
+      if (m.starts_with("s_barrier")) removed(MutationKind::barrier_dropped);
+      if (m == "s_nop" || m == "s_waitcnt_depctr" || m == "s_wait_alu") removed(MutationKind::nop_dropped);
       if (m.starts_with("ds_load") || m.starts_with("ds_store")) lds_offset();
       if (m == "v_lshrrev_b32") shift();
       if (m == "v_dot2_bf16_bf16") half();
       if (m.starts_with("v_pk_") && m.ends_with("_f16")) packed_half();
       if (m == "v_bfe_u32") field();
       if (m.starts_with("v_wmma")) operands();
-      if (m == "s_add_u32") records();
+      if (m == "s_add_u32" || m == "s_add_co_u32") records();
     }
     return std::move(out_);
   }
@@ -97,6 +98,22 @@ class Maker {
       if (const auto value = number_at(line, digits, &length))
         add(MutationKind::wait_raised, replaced(digits, length, std::to_string(*value + 1)));
     }
+  }
+
+  /// gfx12: one count, or a load or store count above the one of LDS.
+  void split_wait() {
+    removed(MutationKind::wait_dropped);
+    const std::string& line = lines_[at_];
+    const std::size_t name = line.find("s_wait_");
+    const std::size_t digits = line.find(' ', name) + 1;
+    std::size_t length = 0;
+    const auto value = number_at(line, digits, &length);
+    if (!value) return;
+    const bool two =
+        std::string_view(line).substr(name, digits - name).find("cnt_dscnt") != std::string_view::npos;
+    for (const long step : {1L, 0x100L})
+      if (step == 1 || two)
+        add(MutationKind::wait_raised, replaced(digits, length, std::to_string(*value + step)));
   }
 
   void lds_offset() {

@@ -18,17 +18,17 @@
 namespace wavejit::harness {
 
 enum class MutationKind : std::uint8_t {
-  wait_dropped,  ///< an s_waitcnt removed
-  wait_raised,   ///< one of its counts raised by one
-  barrier_dropped,
-  nop_dropped,     ///< an s_nop or s_waitcnt_depctr removed
-  records_grown,   ///< a descriptor's num_records one element larger
-  records_shrunk,  ///< … one element smaller
-  lds_offset,      ///< an LDS access's offset moved by 4 bytes
-  shift_swapped,   ///< a nibble shift of 4, 8 or 12 exchanged for another
-  op_sel,          ///< the half that a dot writes, or that a packed f16 instruction reads
-  field_width,     ///< a nibble's field one bit narrower
-  matrix_operand,  ///< a matrix operand off by one register
+  wait_dropped,     ///< an s_waitcnt or s_wait_*cnt removed
+  wait_raised,      ///< one of its counts raised by one
+  barrier_dropped,  ///< or one half of it
+  nop_dropped,      ///< an s_nop, s_waitcnt_depctr or s_wait_alu removed
+  records_grown,    ///< a descriptor's num_records one element larger
+  records_shrunk,   ///< … one element smaller
+  lds_offset,       ///< an LDS access's offset moved by 4 bytes
+  shift_swapped,    ///< a nibble shift of 4, 8 or 12 exchanged for another
+  op_sel,           ///< the half that a dot writes, or that a packed f16 instruction reads
+  field_width,      ///< a nibble's field one bit narrower
+  matrix_operand,   ///< a matrix operand off by one register
 };
 std::string_view name(MutationKind kind);
 

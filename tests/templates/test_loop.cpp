@@ -117,6 +117,7 @@ TEST_CASE("other VALU of the chosen Config, by type and zero points", "[w4a16]")
 
 TEST_CASE("LDS accesses meet no bank twice, in tiles of every K step", "[w4a16]") {
   harness::Request r;
+  r.target = GENERATE("gfx1151", "gfx1201");
   r.problem.n = 130;
   r.problem.k = 512;
   r.problem.group = 128;
@@ -128,6 +129,25 @@ TEST_CASE("LDS accesses meet no bank twice, in tiles of every K step", "[w4a16]"
   CHECK(outcome);
   REQUIRE(outcome.report);
   CHECK(outcome.report->run.lds_conflict_cycles == 0);
+}
+
+TEST_CASE("a Config as generate() settled it gives the same code again", "[w4a16]") {
+  templates::Problem p = gate_up();
+  p.n = 72;
+  p.k = 192;
+  templates::Config config = harness::tile(128, 64, 32);
+  config.pipeline_depth = GENERATE(0U, 1U, 2U);
+  for (const char* name : {"gfx1151", "gfx1103", "gfx1201"}) {
+    const target::Target& target = *target::find(name);
+    const auto first = templates::generate(p, config, target, {.assemble = false, .observer = {}});
+    REQUIRE(first);
+    CHECK(first->config.waves_per_simd != 0);
+    const auto again = templates::generate(p, first->config, target, {.assemble = false, .observer = {}});
+    CAPTURE(name, config.pipeline_depth);
+    INFO((again ? std::string() : again.error().message));
+    REQUIRE(again);
+    CHECK(again->assembly == first->assembly);
+  }
 }
 
 TEST_CASE("two generations give identical bytes", "[w4a16]") {

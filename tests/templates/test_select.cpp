@@ -30,7 +30,7 @@ TEST_CASE("every Config that selection returns suits its problem and generates",
   std::size_t selected = 0;
   std::set<std::string> generated;
   for (const target::Target& target : target::all()) {
-    if (target.generation != target::Generation::gfx11) continue;
+    if (target.generation == target::Generation::gfx9) continue;
     for (const Layer& layer : layers)
       for (const std::int64_t group : groups)
         for (unsigned kind = 0; kind < 4; ++kind)

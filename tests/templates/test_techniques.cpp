@@ -42,9 +42,11 @@ TEST_CASE("all 32 combinations of techniques, pipelined 0, 1 and 2 deep", "[w4a1
   }
 }
 
-TEST_CASE("all 32 combinations of techniques for f16, zero points and a bias", "[w4a16]") {
+TEST_CASE("all 32 combinations of techniques for f16, zero points and a bias, on gfx11 and gfx12",
+          "[w4a16]") {
   const unsigned mask = GENERATE(range(0U, 32U));
   harness::Request r = small_request();
+  r.target = GENERATE("gfx1151", "gfx1201");
   const auto names = templates::technique_names();
   for (unsigned i = 0; i < 5; ++i)
     *templates::technique(r.config->techniques, names[i]) = (mask >> i & 1) != 0;

@@ -95,6 +95,15 @@ ir::Instruction& LateKernel::wmma(unsigned d, unsigned a, unsigned b) {
   return add(Opcode::v_wmma_f32_16x16x16_bf16, {vgpr(d, 8)}, {vgpr(a, 8), vgpr(b, 8), vgpr(d, 8)});
 }
 
+void LateKernel::barrier() {
+  if (!kernel.target->has_split_barrier) {
+    add(Opcode::s_barrier, {}, {});
+    return;
+  }
+  add(Opcode::s_barrier_signal, {}, {imm(-1)});
+  add(Opcode::s_barrier_wait, {}, {imm(-1)});
+}
+
 Opcode buffer_load_of(unsigned width) {
   return width == 4   ? Opcode::buffer_load_b128
          : width == 2 ? Opcode::buffer_load_b64

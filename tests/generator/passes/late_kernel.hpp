@@ -38,7 +38,7 @@ class LateKernel {
   ir::Instruction& move(unsigned to, unsigned from);           ///< v_mov_b32
   ir::Instruction& add3(unsigned to, unsigned a, unsigned b);  ///< v_add_nc_u32
   ir::Instruction& wmma(unsigned d, unsigned a, unsigned b);   ///< D = A B + D, 8 registers each
-  void barrier() { add(Opcode::s_barrier, {}, {}); }
+  void barrier();  ///< in its two halves where the target has those
   void end() { add(Opcode::s_endpgm, {}, {}); }
   void branch_if_scc1(std::uint32_t to) { add(Opcode::s_cbranch_scc1, {}, {label(to)}); }
 };

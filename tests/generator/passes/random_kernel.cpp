@@ -88,6 +88,11 @@ class Writer {
   }
 
   void given_wait() {
+    if (k_.kernel.target->has_split_counters()) {
+      const Opcode op = below(2) == 0 ? Opcode::s_wait_loadcnt : Opcode::s_wait_dscnt;
+      k_.add(op, {}, {imm(below(4))});
+      return;
+    }
     isa::WaitCounts counts;
     counts.vmcnt = static_cast<std::uint8_t>(below(4));
     if (below(2) == 0) counts.lgkmcnt = static_cast<std::uint8_t>(below(3));

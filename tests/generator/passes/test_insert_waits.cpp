@@ -18,6 +18,11 @@ Lines waits_of(LateKernel& k) {
   return lines_with(k.kernel, "s_waitcnt");
 }
 
+Lines split_waits_of(LateKernel& k) {
+  REQUIRE(passes::insert_waits(k.kernel));
+  return lines_with(k.kernel, "s_wait_");
+}
+
 /// The line in front of which the only wait stands.
 std::string waited_for(const LateKernel& k) {
   const Lines lines = lines_of(k.kernel);
@@ -342,14 +347,47 @@ TEST_CASE("where stores count as loads do, they are counted in order", "[insert_
   CHECK(waits_of(k) == Lines{"s_waitcnt vmcnt(2)"});
 }
 
-TEST_CASE("split counters are refused by name", "[insert_waits]") {
-  target::Target target = *target::find("gfx1151");
-  target.name = "gfx1201";
-  target.waits.kmcnt = 31;
-  LateKernel k(target);
-  k.end();
-  const Result<void> result = passes::insert_waits(k.kernel);
-  REQUIRE_FALSE(result);
-  CHECK(result.error().code == ErrorCode::unsupported);
-  CHECK(result.error().message.find("gfx1201") != std::string::npos);
+TEST_CASE("gfx12: each counter has a wait of its own, LDS shares one with loads or stores",
+          "[insert_waits]") {
+  LateKernel k("gfx1201");
+  SECTION("a load") {
+    k.load(0);
+    k.load(1);
+    k.move(20, 0);
+    k.end();
+    CHECK(split_waits_of(k) == Lines{"s_wait_loadcnt 1"});
+  }
+  SECTION("a load and LDS for one instruction") {
+    k.load(0);
+    k.lds_load(1);
+    k.lds_load(2);
+    k.add3(20, 0, 1);
+    k.end();
+    CHECK(split_waits_of(k) == Lines{"s_wait_loadcnt_dscnt 1"});  // loadcnt 0 in [13:8], dscnt 1
+  }
+  SECTION("scalar loads count apart from LDS") {
+    k.lds_load(1);
+    k.scalar_load(4);
+    k.lds_load(2);
+    k.move(20, 1);
+    k.add(Opcode::v_mov_b32, {vgpr(21)}, {sgpr(4)});
+    k.end();
+    CHECK(split_waits_of(k) == Lines{"s_wait_dscnt 1", "s_wait_kmcnt 0"});
+  }
+  SECTION("the signal of a barrier waits for LDS, its other half for nothing") {
+    k.lds_store(1);
+    k.add(Opcode::s_barrier_signal, {}, {imm(-1)});
+    k.lds_store(2);
+    k.add(Opcode::s_barrier_wait, {}, {imm(-1)});
+    k.end();
+    CHECK(split_waits_of(k) == Lines{"s_wait_dscnt 0"});
+  }
+  SECTION("shared stores before a barrier") {
+    k.kernel.args = {{"workspace", ir::ArgKind::buffer, 0, 8, ir::Access::read_write}};
+    k.store(0).mem.object = 0;
+    k.lds_store(1);
+    k.barrier();
+    k.end();
+    CHECK(split_waits_of(k) == Lines{"s_wait_storecnt_dscnt 0"});
+  }
 }

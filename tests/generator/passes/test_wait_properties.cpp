@@ -22,6 +22,15 @@ void for_each_weaker(const ir::Kernel& kernel, F&& f) {
   for (std::size_t b = 0; b < kernel.blocks.size(); ++b)
     for (std::size_t i = 0; i < kernel.blocks[b].insts.size(); ++i) {
       const isa::Instruction& mi = kernel.blocks[b].insts[i].mi;
+      const std::string_view name = mi.info().name;
+      if (name.starts_with("s_wait_")) {
+        for (const int step : {1, 0x100}) {
+          if (step != 1 && !name.ends_with("cnt_dscnt")) continue;
+          ir::Kernel weaker = kernel;
+          weaker.blocks[b].insts[i].mi.src[0].value += step;
+          f(weaker);
+        }
+      }
       if (mi.op == Opcode::s_waitcnt_vscnt) {
         ir::Kernel weaker = kernel;
         ++weaker.blocks[b].insts[i].mi.src[1].value;
@@ -52,7 +61,9 @@ TEST_CASE("straight lines: waits are right and none could be weaker", "[insert_w
   const target::Target gfx9_like = shared_store_counter();
   unsigned weakened = 0;
   for (unsigned seed = 0; seed < 200; ++seed) {
-    const target::Target& target = seed % 4 == 3 ? gfx9_like : *target::find("gfx1151");
+    const target::Target& target = seed % 4 == 3   ? gfx9_like
+                                   : seed % 4 == 2 ? *target::find("gfx1201")
+                                                   : *target::find("gfx1151");
     LateKernel k = random_kernel(target, {.instructions = 40, .scalar_loads = seed % 2 == 0}, seed);
     REQUIRE(passes::insert_waits(k.kernel));
     INFO("seed " << seed);
@@ -74,7 +85,7 @@ TEST_CASE("the oracle finds faults where no waits were inserted", "[insert_waits
 
 TEST_CASE("loops and branches: waits are right on all paths", "[insert_waits]") {
   for (unsigned seed = 0; seed < 300; ++seed) {
-    LateKernel k = random_kernel(*target::find("gfx1151"),
+    LateKernel k = random_kernel(*target::find(seed % 3 == 0 ? "gfx1201" : "gfx1151"),
                                  {.blocks = 2 + seed % 3,
                                   .instructions = 10,
                                   .scalar_loads = seed % 2 == 0,
@@ -90,7 +101,7 @@ TEST_CASE("loops and branches: without scalar loads no wait could be weaker", "[
   unsigned weakened = 0;
   for (unsigned seed = 0; seed < 150; ++seed) {
     LateKernel k =
-        random_kernel(*target::find("gfx1151"),
+        random_kernel(*target::find(seed % 2 == 0 ? "gfx1201" : "gfx1151"),
                       {.blocks = 2 + seed % 3, .instructions = 8, .scalar_loads = false}, 1000 + seed);
     REQUIRE(passes::insert_waits(k.kernel));
     INFO("seed " << seed);
@@ -104,7 +115,8 @@ TEST_CASE("loops and branches: without scalar loads no wait could be weaker", "[
 
 TEST_CASE("inserting waits a second time changes nothing", "[insert_waits]") {
   for (unsigned seed = 0; seed < 100; ++seed) {
-    LateKernel k = random_kernel(*target::find("gfx1151"), {.blocks = 3, .instructions = 12}, seed);
+    LateKernel k = random_kernel(*target::find(seed % 2 == 0 ? "gfx1201" : "gfx1151"),
+                                 {.blocks = 3, .instructions = 12}, seed);
     REQUIRE(passes::insert_waits(k.kernel));
     const std::vector<std::string> once = lines_of(k.kernel);
     REQUIRE(passes::insert_waits(k.kernel));

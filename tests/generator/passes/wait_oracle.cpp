@@ -43,7 +43,7 @@ bool WaitOracle::shared_global(const ir::MemoryTag& tag) const {
 }
 
 std::optional<std::string> WaitOracle::check_registers(const isa::Instruction& mi) const {
-  for (const Queue* queue : {&vm_, &lgkm_})
+  for (const Queue* queue : {&vm_, &lgkm_, &km_})
     for (const Operation& op : *queue) {
       for (unsigned i = 0; i < mi.src_count; ++i)
         if (meet(numbers(mi.src[i]), op.registers)) return "reads a register in flight";
@@ -71,12 +71,29 @@ void WaitOracle::enqueue(const ir::Instruction& inst) {
   op.lds = inst.mi.pipe() == Pipe::lds && (in_name(inst.mi, "load") || in_name(inst.mi, "store"));
   op.shared_global = inst.mi.pipe() == Pipe::vmem && shared_global(inst.mem);
   const bool separate_stores = kernel_.target->waits.vscnt != 0;
-  if (inst.mi.pipe() == Pipe::smem || inst.mi.pipe() == Pipe::lds || inst.mi.pipe() == Pipe::message)
+  const bool scalar = inst.mi.pipe() == Pipe::smem || inst.mi.pipe() == Pipe::message;
+  if (scalar && kernel_.target->waits.kmcnt != 0)
+    km_.push_back(std::move(op));
+  else if (inst.mi.pipe() == Pipe::smem || inst.mi.pipe() == Pipe::lds || inst.mi.pipe() == Pipe::message)
     lgkm_.push_back(std::move(op));
   else if (inst.mi.pipe() == Pipe::vmem && in_name(inst.mi, "store") && separate_stores)
     vs_.push_back(std::move(op));
   else if (inst.mi.pipe() == Pipe::vmem)
     vm_.push_back(std::move(op));
+}
+
+bool WaitOracle::split_wait(const isa::Instruction& mi) {
+  const std::string_view name = mi.info().name;
+  if (!name.starts_with("s_wait_")) return false;
+  const auto value = static_cast<unsigned>(mi.src[0].value);
+  const bool two = name.ends_with("cnt_dscnt");
+  const unsigned first = two ? value >> 8 : value;
+  const target::WaitCounterLimits& most = kernel_.target->waits;
+  if (name.starts_with("s_wait_load")) wait(vm_, first, most.vmcnt);
+  if (name.starts_with("s_wait_store")) wait(vs_, first, most.vscnt);
+  if (name == "s_wait_kmcnt") wait(km_, value, most.kmcnt);
+  if (two || name == "s_wait_dscnt") wait(lgkm_, value & 0xFF, most.lgkmcnt);
+  return true;
 }
 
 std::optional<std::string> WaitOracle::step(const ir::Instruction& inst) {
@@ -92,7 +109,9 @@ std::optional<std::string> WaitOracle::step(const ir::Instruction& inst) {
     wait(vs_, static_cast<unsigned>(mi.src[1].value), kernel_.target->waits.vscnt);
     return std::nullopt;
   }
-  if (mi.op == Opcode::s_barrier) return check_barrier();
+  if (split_wait(mi)) return std::nullopt;
+  if (mi.op == Opcode::s_barrier || mi.op == Opcode::s_barrier_signal) return check_barrier();
+  if (mi.op == Opcode::s_barrier_wait) return std::nullopt;
   std::optional<std::string> fault = check_registers(mi);
   if (!fault) enqueue(inst);
   return fault;

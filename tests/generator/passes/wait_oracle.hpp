@@ -42,7 +42,9 @@ class WaitOracle {
   void enqueue(const ir::Instruction& inst);
 
   const ir::Kernel& kernel_;
-  Queue vm_, vs_, lgkm_;
+  /// Takes a wait of gfx12's; false for any other instruction.
+  bool split_wait(const isa::Instruction& mi);
+  Queue vm_, vs_, lgkm_, km_;  ///< km_: scalar loads and messages, where they have a counter of their own
 };
 
 /// The first fault on any path that takes no edge more than `edge_limit` times.
