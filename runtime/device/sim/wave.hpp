@@ -204,9 +204,9 @@ struct Worker {
   bool flush_bf16 = false;
   FaultLog log;
   std::vector<std::uint64_t> executed, bytes, conflicts, lines;  ///< per Code::insts
-  std::vector<Allocation*> last_allocation;               ///< per Code::insts: where it was last
-  std::vector<ConflictMemo> conflict_memo;                ///< per Code::insts, if conflicts are counted
-  std::uint64_t kernarg = 0, dispatch_packet = 0;         ///< simulated addresses
+  std::vector<Allocation*> last_allocation;                      ///< per Code::insts: where it was last
+  std::vector<ConflictMemo> conflict_memo;         ///< per Code::insts, if conflicts are counted
+  std::uint64_t kernarg = 0, dispatch_packet = 0;  ///< simulated addresses
   double cpu_seconds = 0;
   Workgroup group;
 
