@@ -49,7 +49,7 @@ class SingleFlight {
       if (flight->leader == std::this_thread::get_id())
         return {fail(ErrorCode::internal, "a kernel's preparation asked for the same kernel again"), false};
       flight->landed.wait(lock, [&] { return flight->result.has_value(); });
-      return {*flight->result, false};
+      return {*flight->result, false};  // NOLINT(bugprone-unchecked-optional-access): just waited for
     }
     const auto flight = slot = std::make_shared<Flight>();
     flight->leader = std::this_thread::get_id();

@@ -159,7 +159,8 @@ Result<Compiler::Value> Compiler::find_or_make(const Job& job) {
     found = std::move(*made);
   }
   // Only now is the kernel's name known, by which an override may be named, too.
-  const auto named = edited ? std::nullopt : from_override(job, found->record.kernel);
+  if (edited) return found;
+  const auto named = from_override(job, found->record.kernel);
   return named && *named ? *named : found;
 }
 
@@ -202,7 +203,7 @@ std::optional<cache::Record> Compiler::usable(const Job& job, const cache::Bytes
 Compiler::Value Compiler::from_bundle(const Job& job) {
   for (const cache::Bundle& bundle : bundles_) {
     const cache::Lookup found = bundle.get(job.key);
-    if (!found) {
+    if (!found.payload) {
       if (found.miss != cache::Miss::absent)
         note(LogLevel::warning, fmt::format("bundle {}: {}", bundle.path().string(), found.detail));
       continue;

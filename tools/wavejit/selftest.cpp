@@ -127,8 +127,8 @@ Result<double> time_launch(device::Device& device, const Plan& plan, const Argum
     if (!t) return t;
     times.push_back(*t);
   }
-  static_cast<void>(device.destroy_event(*start));
-  static_cast<void>(device.destroy_event(*stop));
+  for (const device::Event event : {*start, *stop})
+    if (auto ok = device.destroy_event(event); !ok) return std::unexpected(ok.error());
   std::ranges::sort(times);
   return times[times.size() / 2];
 }
