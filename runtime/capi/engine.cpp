@@ -35,6 +35,20 @@ wavejit_status give(wavejit::Result<wavejit::Plan> made, wavejit_plan** plan) {
   return WAVEJIT_OK;
 }
 
+/// Calls f(engine, problem) after the checks that every function of a problem begins with; `out` is where its
+/// result goes.
+template <class F>
+wavejit_status on_problem(wavejit_engine* engine, const wavejit_problem* problem, const char* out_name,
+                          const void* out, F&& f) {
+  return guarded([&]() -> wavejit_status {
+    if (engine == nullptr) return null_argument("engine");
+    if (problem == nullptr) return null_argument("problem");
+    if (out == nullptr) return null_argument(out_name);
+    const auto converted = to_problem(problem);
+    return converted ? f(*engine->engine, *converted) : failed(converted.error());
+  });
+}
+
 /// Calls f(device) after the checks that every device function begins with.
 template <class F>
 wavejit_status on_device(const wavejit_engine* engine, uint32_t index, F&& f) {
@@ -87,25 +101,15 @@ void wavejit_engine_destroy(wavejit_engine* engine) { delete engine; }
 
 wavejit_status wavejit_prepare(wavejit_engine* engine, const wavejit_problem* problem, int64_t m_first,
                                int64_t m_last, uint32_t device, wavejit_plan** plan) {
-  return guarded([&]() -> wavejit_status {
-    if (engine == nullptr) return null_argument("engine");
-    if (problem == nullptr) return null_argument("problem");
-    if (plan == nullptr) return null_argument("plan");
-    const auto converted = to_problem(problem);
-    if (!converted) return failed(converted.error());
-    return give(engine->engine->prepare(*converted, {m_first, m_last}, device), plan);
+  return on_problem(engine, problem, "plan", plan, [&](wavejit::Engine& e, const auto& p) {
+    return give(e.prepare(p, {m_first, m_last}, device), plan);
   });
 }
 
 wavejit_status wavejit_prepare_async(wavejit_engine* engine, const wavejit_problem* problem, int64_t m_first,
                                      int64_t m_last, uint32_t device, wavejit_future** future) {
-  return guarded([&]() -> wavejit_status {
-    if (engine == nullptr) return null_argument("engine");
-    if (problem == nullptr) return null_argument("problem");
-    if (future == nullptr) return null_argument("future");
-    const auto converted = to_problem(problem);
-    if (!converted) return failed(converted.error());
-    *future = new wavejit_future{engine->engine->prepare_async(*converted, {m_first, m_last}, device)};
+  return on_problem(engine, problem, "future", future, [&](wavejit::Engine& e, const auto& p) {
+    *future = new wavejit_future{e.prepare_async(p, {m_first, m_last}, device)};
     return WAVEJIT_OK;
   });
 }
@@ -125,16 +129,10 @@ void wavejit_future_destroy(wavejit_future* future) { delete future; }
 
 wavejit_status wavejit_find(wavejit_engine* engine, const wavejit_problem* problem, int64_t m_first,
                             int64_t m_last, uint32_t device, wavejit_plan** plan) {
-  return guarded([&]() -> wavejit_status {
-    if (engine == nullptr) return null_argument("engine");
-    if (problem == nullptr) return null_argument("problem");
-    if (plan == nullptr) return null_argument("plan");
-    const auto converted = to_problem(problem);
-    if (!converted) return failed(converted.error());
-    wavejit::Plan found = engine->engine->find(*converted, {m_first, m_last}, device);
-    if (!found)
-      return failed(ErrorCode::not_prepared, "nothing was prepared for this problem, range of M and device");
-    return give(std::move(found), plan);
+  return on_problem(engine, problem, "plan", plan, [&](wavejit::Engine& e, const auto& p) -> wavejit_status {
+    wavejit::Plan found = e.find(p, {m_first, m_last}, device);
+    if (found) return give(std::move(found), plan);
+    return failed(ErrorCode::not_prepared, "nothing was prepared for this problem, range of M and device");
   });
 }
 
@@ -159,17 +157,12 @@ size_t wavejit_counters(wavejit_engine* engine, char* text, size_t size) {
 
 wavejit_status wavejit_explain(wavejit_engine* engine, const wavejit_problem* problem, int64_t m_first,
                                int64_t m_last, uint32_t device, char* text, size_t size, size_t* needed) {
-  return guarded([&]() -> wavejit_status {
-    if (engine == nullptr) return null_argument("engine");
-    if (problem == nullptr) return null_argument("problem");
-    const auto converted = to_problem(problem);
-    if (!converted) return failed(converted.error());
-    const auto lines = engine->engine->explain(*converted, {m_first, m_last}, device);
+  return on_problem(engine, problem, "needed", needed, [&](wavejit::Engine& e, const auto& p) {
+    const auto lines = e.explain(p, {m_first, m_last}, device);
     if (!lines) return failed(lines.error());
     std::string all;
     for (const std::string& line : *lines) all += line + "\n";
-    const std::size_t bytes = copy_text(all, text, size);
-    if (needed != nullptr) *needed = bytes;
+    *needed = copy_text(all, text, size);
     return WAVEJIT_OK;
   });
 }

@@ -120,7 +120,7 @@ Result<Prepared> prepare(sim::Memory& memory, const lower::DecodedKernel& kernel
   if (!bound) return std::unexpected(bound.error());
   Prepared p;
   p.kernarg.resize(std::max(kernel.kernarg_segment_size, kernel.descriptor.kernarg_size));
-  sim::fill_hidden_arguments(kernel, launch.grid, launch.block, launch.dynamic_lds_bytes,
+  sim::fill_hidden_arguments(kernel.args, launch.grid, launch.block, launch.dynamic_lds_bytes,
                              std::as_writable_bytes(std::span(p.kernarg)));
   for (const BoundArgument& b : *bound) {
     std::array<std::uint8_t, 8> bits = b.given->scalar;

@@ -30,11 +30,11 @@ std::uint64_t value_of(const std::string& kind, const Launch& launch) {
 
 }  // namespace
 
-void fill_hidden_arguments(const lower::DecodedKernel& kernel, std::array<std::uint32_t, 3> grid,
+void fill_hidden_arguments(std::span<const lower::ArgMetadata> args, std::array<std::uint32_t, 3> grid,
                            std::array<std::uint32_t, 3> block, std::uint32_t dynamic_lds_bytes,
                            std::span<std::byte> kernarg) {
   const Launch launch{grid, block, dynamic_lds_bytes};
-  for (const lower::ArgMetadata& a : kernel.args) {
+  for (const lower::ArgMetadata& a : args) {
     if (!a.value_kind.starts_with("hidden_") || a.offset > kernarg.size() ||
         a.size > kernarg.size() - a.offset)
       continue;

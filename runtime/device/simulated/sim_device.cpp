@@ -10,6 +10,7 @@
 #include "generator/lower/lower.hpp"
 #include "runtime/device/common/code_object_target.hpp"
 #include "runtime/device/sim/group.hpp"
+#include "runtime/device/sim/hidden_arguments.hpp"
 #include "runtime/device/simulated/stream_state.hpp"
 
 namespace wavejit::device {
@@ -33,14 +34,6 @@ sim::LaunchParams params_of(const Geometry& geometry, std::span<const std::byte>
   return params;
 }
 
-std::uint32_t hidden_value(std::string_view kind, const Geometry& geometry) {
-  const auto dimension = static_cast<std::size_t>(kind.empty() ? 0 : kind.back() - 'x') % 3;
-  if (kind.starts_with("hidden_block_count_")) return geometry.grid[dimension];
-  if (kind.starts_with("hidden_group_size_")) return geometry.block[dimension];
-  if (kind == "hidden_grid_dims") return 3;
-  return 0;  // offsets, remainders of whole workgroups, and pointers that nothing here provides
-}
-
 /// The whole segment in `room`: what the caller passed, zeros, and the arguments that a driver fills. Its
 /// size is rounded up to the 16 bytes that segments are aligned to: compilers load to that end (the LLVM 14
 /// of hiprtc 5.2.3 does), and a driver's segment has them.
@@ -49,12 +42,7 @@ std::span<const std::byte> complete(const SimImage& image, const Geometry& geome
   room = room.first((std::size_t{image.facts.kernarg_bytes} + 15) / 16 * 16);
   std::ranges::fill(room, std::byte{0});
   std::ranges::copy(given, room.begin());
-  for (const lower::ArgMetadata& arg : image.hidden) {
-    const std::uint32_t value = hidden_value(arg.value_kind, geometry);
-    const std::size_t size = std::min<std::size_t>(arg.size, sizeof value);
-    if (arg.offset < given.size() || arg.offset + size > room.size()) continue;
-    std::memcpy(room.data() + arg.offset, &value, size);
-  }
+  sim::fill_hidden_arguments(image.hidden, geometry.grid, geometry.block, geometry.dynamic_lds_bytes, room);
   return room;
 }
 

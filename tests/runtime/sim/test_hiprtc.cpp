@@ -81,7 +81,7 @@ class Module {
       REQUIRE(a.offset + a.size <= kernarg.size());
       std::memcpy(kernarg.data() + a.offset, &arguments[i], a.size);
     }
-    sim::fill_hidden_arguments(*kernel, grid, block, 0, kernarg);
+    sim::fill_hidden_arguments(kernel->args, grid, block, 0, kernarg);
     sim::LaunchParams params;
     params.grid = grid;
     params.block = block;
@@ -177,7 +177,7 @@ TEST_CASE("Hidden arguments are those of the launch", "[sim][launch]") {
                  {"", 88, 4, "hidden_dynamic_lds_size", ""},
                  {"", 126, 4, "hidden_block_count_z", ""}};  // outside: left out
   std::vector<std::byte> kernarg(128, std::byte{0xEE});
-  sim::fill_hidden_arguments(kernel, {7, 3, 1}, {256, 2, 1}, 4096, kernarg);
+  sim::fill_hidden_arguments(kernel.args, {7, 3, 1}, {256, 2, 1}, 4096, kernarg);
   const auto at = [&](unsigned offset, unsigned size) {
     std::uint64_t value = 0;
     std::memcpy(&value, kernarg.data() + offset, size);
