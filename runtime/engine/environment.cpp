@@ -12,7 +12,7 @@
 namespace wavejit::engine {
 namespace {
 
-constexpr std::array<Variable, 11> table{{
+constexpr std::array<Variable, 12> table{{
     {"WAVEJIT_DEVICE", "device to open: auto, hip, hip:N, sim, sim:TARGET; several with commas"},
     {"WAVEJIT_HIP_LIBRARY", "the HIP runtime to load in place of libamdhip64.so"},
     {"WAVEJIT_HIPRTC_LIBRARY", "the hiprtc to load in place of libhiprtc.so"},
@@ -25,6 +25,7 @@ constexpr std::array<Variable, 11> table{{
     {"WAVEJIT_DUMP_DIR", "folder to which compiled kernels are written (.s, .hsaco, .key)"},
     {"WAVEJIT_THREADS", "threads that prepare kernels in the background"},
     {"WAVEJIT_LOG", "log level: debug, info, warning, off; without a log function, to standard error"},
+    {"WAVEJIT_SIM_PORTABLE", "1: the simulator uses no AVX2 (for tests; read once)"},
     {"XDG_CACHE_HOME", "as the XDG base directory specification says"},
 }};
 
