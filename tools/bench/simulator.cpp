@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // How many wave-instructions a second the simulator executes on the flagship GEMM, with all checks and
-// with none, on one thread. By the thread's CPU time and the best of the runs, since other load on the machine
-// only ever slows.
+// with none, on one thread. By the thread's CPU time and the best of the runs, since other load on the
+// machine only ever slows.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
