@@ -62,6 +62,7 @@ class Window {
       : begin_(loop.begin), length_(static_cast<std::size_t>(std::max(loop.end - loop.begin, 1))) {
     pipes_.assign(target.simds_per_wgp, std::vector<Reason>(length_, nothing));
     lives_ = wave_lives(loop.trace, target);
+    for (WaveLife& life : lives_) go_on(life, loop.end);
     waves_on_.resize(target.simds_per_wgp);
     for (const WaveLife& life : lives_) waves_on_[life.simd].push_back(&life);
     paint_pipes(loop.trace, target);
@@ -79,6 +80,13 @@ class Window {
   [[nodiscard]] std::size_t waves_on(unsigned simd) const { return waves_on_[simd].size(); }
 
  private:
+  /// A wave that issues no more waits for its barrier, or for older waves that leave it no place.
+  static void go_on(WaveLife& life, Clock end) {
+    if (life.segments.empty() || life.segments.back().to >= end) return;
+    const Segment last = life.segments.back();
+    const Reason reason = last.reason == Reason::barrier ? Reason::barrier : Reason::queue;
+    life.segments.push_back({last.to, end, last.index, reason});
+  }
   void paint(unsigned simd, Clock from, Clock to, Reason reason, bool over) {
     clocks({from, to, 0, reason}, [&](std::size_t c) {
       if (over || pipes_[simd][c] == nothing) pipes_[simd][c] = reason;
@@ -114,7 +122,7 @@ class Window {
 
 std::string_view name(Reason reason) {
   constexpr std::array<std::string_view, reasons> names{"matrix",
-                                                        "VALU",
+                                                        "other VALU",
                                                         "issue to execution",
                                                         "dependency",
                                                         "VALU queue full",

@@ -109,6 +109,7 @@ std::string launch(const Report& r) {
 
 std::string hints(const Report& r) {
   if (!r.subject.target->has_delay_alu) return "the target has none";
+  if (r.missing_hints.empty()) return "no VALU instruction of the loop stalls the pipe for want of one";
   const unsigned clocks = std::accumulate(r.missing_hints.begin(), r.missing_hints.end(), 0U,
                                           [](unsigned sum, const auto& h) { return sum + h.clocks; });
   return fmt::format("{} VALU instructions stall the pipe for want of one, {} clocks of a wave's iteration",

@@ -92,6 +92,17 @@ std::string tiles(const Report& mine, const Report& theirs) {
                      100 * (1 - mine.useful()), 100 * (1 - theirs.useful()));
 }
 
+std::string left_of_launch(const Report& r) {
+  const double alone = r.estimate.time_us * r.estimate.duty;
+  return fmt::format(
+      "Of the launch: its useful matrix work alone would take {:.0f} us, so that it is at {:.3f} of that "
+      "limit; "
+      "{:.1f} points of it are the loop, the rest the tiles' waste, {:.0f} clocks a workgroup outside the "
+      "loop, and "
+      "the launch's end.",
+      alone, r.estimate.time_us / alone, 100 * (r.clocks() / r.limit - 1), r.estimate.overhead_cycles);
+}
+
 std::string left(const Report& r) {
   if (r.limit <= 0) return "There is no matrix instruction in the loop to be limited by.";
   const double over = r.clocks() - r.limit;
@@ -120,6 +131,7 @@ std::vector<std::string> differences(const Report& mine, const Report& theirs) {
   std::vector<std::string> said{speed(mine, theirs), why(mine, theirs), because(mine, theirs)};
   if (timed(mine, theirs)) said.push_back(tiles(mine, theirs));
   said.push_back(left(mine));
+  if (mine.subject.shape && mine.limit > 0 && mine.estimate.duty > 0) said.push_back(left_of_launch(mine));
   return said;
 }
 

@@ -20,7 +20,7 @@ h1{font-size:24px;margin:8px 0}h2{font-size:20px;margin:36px 0 4px;border-top:2p
 h3{font-size:16px;margin:22px 0 6px}
 p.about,p.note{color:var(--soft);margin:2px 0 8px;overflow-wrap:anywhere}
 table{border-collapse:collapse;margin:4px 0 10px}th,td{padding:3px 10px;border-bottom:1px solid var(--line);text-align:left;vertical-align:top}
-td.n,th.n{text-align:right;font-variant-numeric:tabular-nums}td.code{font-family:ui-monospace,monospace;font-size:13px}
+td.n,th.n{text-align:right;font-variant-numeric:tabular-nums}td.sub{padding-left:28px}td.code{font-family:ui-monospace,monospace;font-size:13px}
 div.wide{overflow-x:auto}svg{width:100%;height:auto;display:block}
 svg text{font:12px system-ui,sans-serif;fill:var(--ink)}svg text.small{font-size:11px;fill:var(--soft)}
 svg text.on{fill:#fff;font-weight:600}
@@ -135,7 +135,8 @@ std::string comparison(const Report& mine, const Report& theirs) {
   for (const std::string& sentence : differences(mine, theirs))
     text += "<p>" + escape_html(sentence) + "</p>\n";
   for (const DifferenceRow& row : difference_rows(mine, theirs))
-    rows += "<tr>" + cell(row.label) + cell(row.mine, "n") + cell(row.theirs, "n") + "</tr>\n";
+    rows += "<tr>" + cell(row.label, row.label.starts_with(' ') ? "sub" : "") + cell(row.mine, "n") +
+            cell(row.theirs, "n") + "</tr>\n";
   return text + table(fmt::format("<th></th><th class=\"n\">{}</th><th class=\"n\">{}</th>",
                                   escape_html(mine.subject.name), escape_html(theirs.subject.name)),
                       rows);

@@ -12,7 +12,7 @@
 namespace wavejit::tools {
 namespace {
 
-constexpr double width = 1160, left = 92;
+constexpr double width = 1152, left = 100;
 constexpr auto nothing = model::Reason::count_;
 
 struct Colour {
@@ -60,7 +60,7 @@ std::string words(double x, double y, std::string_view text, std::string_view cs
 class Row {
  public:
   Row(model::Clock begin, model::Clock length) : begin_(begin), length_(length) {
-    constexpr std::size_t most = 1160;
+    constexpr std::size_t most = 1152;
     columns_.resize(std::min<std::size_t>(most, static_cast<std::size_t>(length)));
   }
   void add(model::Clock from, model::Clock to, model::Reason reason, std::uint32_t index) {
@@ -114,7 +114,7 @@ std::string clock_axis(model::Clock length, double y) {
   const auto* step = std::ranges::find_if(steps, [&](model::Clock s) { return length / s <= 12; });
   const model::Clock each = step == steps.end() ? steps.back() * (1 + length / 12'000) : *step;
   std::string text;
-  for (model::Clock c = 0; c <= length; c += each) {
+  for (model::Clock c = 0; c + each / 2 < length; c += each) {
     const double x = left + width * c / length;
     text +=
         fmt::format("<line class=\"tick\" x1=\"{0:.1f}\" x2=\"{0:.1f}\" y1=\"18\" y2=\"{1:.1f}\"/>", x, y);

@@ -23,8 +23,8 @@ std::string clock_table(const Report& r) {
 }
 
 std::string stall_table(const Report& r) {
-  std::string text =
-      fmt::format("{:>9} {:>10}  {:24} {:10} {}\n", "idle pipe", "wave waits", "for", "where", "costliest instructions");
+  std::string text = fmt::format("{:>9} {:>10}  {:24} {:10} {}\n", "idle pipe", "wave waits", "for", "where",
+                                 "costliest instructions");
   for (const model::InstructionTime& t : costliest(r, shown_instructions))
     text += fmt::format("{:>9.1f} {:>10.1f}  {:24} {:10} {}\n", t.idle, t.stall, name(t.worst),
                         place_of(r, t.index), text_of(r, t.index));
