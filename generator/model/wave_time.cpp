@@ -205,6 +205,10 @@ TimeAccount account(const SteadyState& loop, const Steps& body, const Residency&
         result.pipe[at(Reason::empty)] += pipe_clock;
       }
     }
+  // Waves that older ones leave no slot at all do not show in the trace.
+  const std::size_t all = std::size_t{residency.workgroups} * residency.waves;
+  const auto unseen = static_cast<double>(all - std::min(all, window.lives().size()));
+  result.wave[at(Reason::queue)] += unseen * static_cast<double>(window.length()) * wave_clock;
   std::vector<Shares> stalls(result.instructions.size());
   for (const WaveLife& life : window.lives()) {
     const std::vector<Reason>& pipe = window.pipe(life.simd);
