@@ -52,7 +52,9 @@ class Straight {
   Straight(const Steps& steps, std::vector<MissingHint>& missing) : steps_(steps), missing_(missing) {}
 
   void take(const Step& s, std::span<const unsigned> hints) {
-    for (const unsigned id : hints) wait_for(id);
+    unsigned waits = 0;
+    for (const unsigned id : hints) waits = std::max(waits, wait_for(id));
+    for (Producer& p : pending_) p.issued += waits;  // the wave stands still, results come nearer
     if (s.unit == Unit::branch || s.unit == Unit::lds || s.unit == Unit::vmem_load ||
         s.unit == Unit::vmem_store)
       pending_.clear();
@@ -65,16 +67,20 @@ class Straight {
 
  private:
   /// A hint on the nth VALU (transcendental) instruction back: that one and all older of its kind are there,
-  /// and VALU results older than a transcendental one, which takes longer.
-  void wait_for(unsigned id) {
+  /// and VALU results older than a transcendental one, which takes longer. Returns the clocks that it waits.
+  unsigned wait_for(unsigned id) {
     const bool trans = id > valu_reach && id <= last_trans;
     const unsigned distance = trans ? id - valu_reach : id;
-    if (distance < fewest || id > last_trans) return;
-    unsigned seen = 0;
+    unsigned seen = 0, clocks = 0;
+    if (distance < fewest || id > last_trans) return clocks;
     for (auto p = pending_.rbegin(); p != pending_.rend(); ++p) {
       if (p->trans == trans) ++seen;
-      if (seen >= distance && (p->trans == trans || trans)) p->waited = true;
+      if (seen < distance || (p->trans != trans && !trans)) continue;
+      const unsigned due = std::max(p->pipe, p->issued);
+      if (!p->waited && due < p->latency) clocks = std::max(clocks, p->latency - due);
+      p->waited = true;
     }
+    return clocks;
   }
 
   void check(const Step& s) {
