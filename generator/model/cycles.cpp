@@ -57,6 +57,8 @@ SteadyState steady_state(const Steps& body, const Residency& residency, const ta
   engine.reset_statistics(begin);
   const Clock end = engine.run(warm + counted);
   const double window = std::max(end - begin, 1);
+  result.begin = begin;
+  result.end = end;
   result.cycles = window / static_cast<double>(counted);
   result.latency = result.cycles * residency.workgroups;
   const Engine::Statistics& s = engine.statistics();
@@ -73,7 +75,10 @@ SteadyState steady_state(const Steps& body, const Residency& residency, const ta
     result.step_stalls.push_back(
         {clocks / wave_iterations, static_cast<Stall>(std::distance(by_kind.begin(), worst))});
   }
-  result.trace = engine.take_trace();
+  if (options.trace_events > 0) {  // what the waves wait for at the window's end shows when they go on
+    engine.run(warm + counted + residency.workgroups);
+    result.trace = engine.take_trace();
+  }
   return result;
 }
 

@@ -83,7 +83,9 @@ struct SteadyState {
     Stall worst = Stall::none;
   };
   std::vector<StepStall> step_stalls;
+  /// From the start of the warm-up to one iteration of every workgroup past the window.
   std::vector<IssueEvent> trace;
+  Clock begin = 0, end = 0;  ///< of the window that was counted
 };
 
 /// Endless loop of `body`, workgroups out of step.

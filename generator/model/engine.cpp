@@ -38,7 +38,13 @@ Engine::Engine(const Plan& plan, const Residency& residency, const target::Targe
     w.cu = w.simd / per_cu;
     w.ready.resize(atoms);
   }
-  if (plan.stretches[1] != nullptr) statistics_.by_step.resize(plan.stretches[1]->list.size());
+  if (plan.stretches[1] != nullptr) {
+    const std::vector<Step>& body = plan.stretches[1]->list;
+    statistics_.by_step.resize(body.size());
+    every_wave_counts_ = std::ranges::none_of(body, [](const Step& s) {
+      return s.unit == Unit::barrier || s.unit == Unit::barrier_wait;
+    });
+  }
   for (unsigned g = 0; g < residency.workgroups; ++g)
     if (plan.total == 0 || g < plan.total) start_workgroup(g, static_cast<Clock>(g) * plan.stagger);
 }
@@ -63,6 +69,7 @@ void Engine::start_workgroup(unsigned slot, Clock when) {
 }
 
 Clock Engine::run(std::uint64_t iterations) {
+  if (every_wave_counts_ && iterations < ~std::uint64_t{0} / residency_.waves) iterations *= residency_.waves;
   while (!events_.empty() && iterations_done_ < iterations) {
     const auto [when, index] = events_.top();
     events_.pop();
@@ -359,7 +366,7 @@ bool Engine::next_step(WaveState& w, Clock when) {
     const Steps* steps = w.stretch < 3 ? plan_.stretches[w.stretch] : nullptr;
     if (steps != nullptr && w.step < steps->list.size()) return true;
     if (w.stretch == 1 && w.step > 0) {
-      if (w.number == 0) ++iterations_done_;
+      if (w.number == 0 || every_wave_counts_) ++iterations_done_;
       ++w.iteration;
       if (plan_.iterations == 0 || w.iteration < plan_.iterations) {
         w.step = 0;

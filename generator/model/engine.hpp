@@ -138,7 +138,10 @@ class Engine {
   std::vector<Clock> lds_free_, vmem_free_;
   double l2_free_ = 0;
   unsigned started_ = 0;
+  /// Of workgroups that meet at barriers, by their first wave; without barriers waves run apart and each
+  /// counts.
   std::uint64_t iterations_done_ = 0;
+  bool every_wave_counts_ = false;
   Clock now_ = 0;
   std::priority_queue<Entry, std::vector<Entry>, std::greater<>> events_;
   Statistics statistics_;

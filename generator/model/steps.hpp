@@ -22,6 +22,8 @@ struct AccessNote {
   std::size_t index = 0;
   double conflict_clocks = 0;  ///< LDS: clocks beyond the conflict-free ones
   double bytes = 0;            ///< memory: bytes moved by the wave
+  double asked = 0;            ///< bytes that its active lanes asked for
+  double lines = 0;            ///< memory: 128-byte lines that they lie in
 };
 
 /// Unit that takes an instruction up; waits and hints take an issue slot only.

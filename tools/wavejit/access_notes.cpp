@@ -21,7 +21,8 @@ Result<std::vector<model::AccessNote>> access_notes(const lower::DecodedKernel& 
       return static_cast<double>(total) / static_cast<double>(a.executed);
     };
     const bool store = kernel.instructions[a.index].inst.has(isa::flag::store);
-    notes.push_back({a.index, each(a.conflict_cycles), store ? each(a.bytes) : line_bytes * each(a.lines)});
+    notes.push_back({a.index, each(a.conflict_cycles), store ? each(a.bytes) : line_bytes * each(a.lines),
+                     each(a.bytes), each(a.lines)});
   }
   return notes;
 }

@@ -39,6 +39,7 @@ int run_command(int argc, char** argv) {
   add("mutate", "Break correct kernels and count what the checks catch", add_mutate);
   add("bundle", "Compile a list of problems into one file that an engine opens", add_bundle);
   add("cache", "Look after the cache of compiled kernels", add_cache);
+  add("explain", "What a kernel costs, where its clocks go, what binds", add_explain);
   add("ablate", "What each technique is worth, by the timing model", add_ablate);
   add("calibrate", "Compare the timing model with what was measured on GPUs", add_calibrate);
   add("selftest", "Run every kernel family on a device against the oracles and time it", add_selftest);

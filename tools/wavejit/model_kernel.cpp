@@ -7,7 +7,6 @@
 #include "tools/wavejit/access_notes.hpp"
 
 namespace wavejit::tools {
-namespace {
 
 Result<std::vector<model::AccessNote>> notes_of(const lower::DecodedKernel& kernel,
                                                 const target::Target& target,
@@ -33,20 +32,17 @@ Result<std::vector<model::AccessNote>> notes_of(const lower::DecodedKernel& kern
   return access_notes(kernel, target, memory, std::move(params));
 }
 
-model::LaunchShape shape_of(const templates::GeneratedKernel& kernel, const templates::Launch& launch,
-                            std::int64_t m) {
-  const templates::Problem& p = kernel.problem;
+model::LaunchShape shape_of(const templates::Problem& p, const templates::Config& config,
+                            const templates::Launch& launch, std::int64_t m) {
   const auto d = [](std::int64_t x) { return static_cast<double>(x); };
   model::LaunchShape s;
   s.workgroups = std::uint64_t{launch.grid[0]} * launch.grid[1] * launch.grid[2];
-  s.iterations = static_cast<std::uint64_t>(p.k) / (kernel.config.bk * kernel.config.unroll);
+  s.iterations = static_cast<std::uint64_t>(p.k) / (config.bk * config.unroll);
   s.useful_flop = 2 * d(m) * d(p.n) * d(p.k);
   s.dram_bytes =
       d(m) * d(p.k) * 2 + d(p.n) * d(p.k) / 2 + d(p.n) * d(p.k) / d(p.group) * 2 + d(m) * d(p.n) * 2;
   return s;
 }
-
-}  // namespace
 
 Result<ModelledKernel> model_generated(const templates::Problem& problem, const templates::Config& config,
                                        const target::Target& target, std::int64_t m,
@@ -66,7 +62,7 @@ Result<ModelledKernel> model_generated(const templates::Problem& problem, const 
   if (!notes) return std::unexpected(notes.error());
   result.notes = *std::move(notes);
   result.facts = {k.ir.vgprs_used, k.ir.agprs_used, k.ir.lds_bytes(), k.config.waves, k.config.wgp_mode};
-  result.shape = shape_of(k, *launch, m);
+  result.shape = shape_of(k.problem, k.config, *launch, m);
   auto e = model::estimate(result.code, result.facts, result.shape, target, result.notes, options);
   if (!e) return std::unexpected(e.error());
   result.estimate = *std::move(e);

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: MIT
+#include "tools/wavejit/explain_subject.hpp"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "tools/wavejit/files.hpp"
+#include "tools/wavejit/model_kernel.hpp"
+#include "tools/wavejit/own_header.hpp"
+#include "tools/wavejit/peer_objects.hpp"
+
+namespace wavejit::tools {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Instructions up to the padding behind the last end.
+void take_kernel(Subject& s, lower::DecodedKernel kernel) {
+  s.kernel = std::move(kernel);
+  for (const lower::DecodedInstruction& i : s.kernel.instructions) s.code.push_back(i.inst);
+}
+
+std::string described(const templates::Problem& problem, const templates::Config& config, std::int64_t m) {
+  return fmt::format("{}, M {}; {}", templates::canonical(problem), m, templates::canonical(config));
+}
+
+void take_sizes(Subject& s, const templates::Problem& p, const templates::Config& c, std::int64_t m) {
+  s.about = described(p, c, m);
+  s.bm = c.bm;
+  s.bn = c.bn;
+  s.bk = std::int64_t{c.bk} * c.unroll;
+  s.m = m;
+  s.n = p.n;
+  s.k = p.k;
+}
+
+/// What the object says of itself: waves and LDS per workgroup at most.
+model::KernelFacts facts_of(const lower::DecodedKernel& k, const target::Target& target) {
+  std::uint32_t threads = k.required_workgroup_size[0];
+  for (std::size_t i = 1; threads > 0 && i < 3; ++i)
+    threads *= std::max(k.required_workgroup_size[i], std::uint32_t{1});
+  if (threads == 0) threads = std::max<std::uint32_t>(k.max_flat_workgroup_size, target.wave_size);
+  const bool gfx9 = target.generation == target::Generation::gfx9;
+  return {k.vgpr_count, k.agpr_count, k.group_segment_size,
+          (threads + target.wave_size - 1) / target.wave_size, gfx9 || (k.descriptor.rsrc1 >> 29 & 1U) != 0};
+}
+
+bool describes_a_peer(const fs::path& json) {
+  const auto text = read_file(json);
+  if (!text) return false;
+  const auto d = nlohmann::json::parse(text->begin(), text->end(), nullptr, false);
+  if (!d.is_object()) return false;
+  for (const char* field : {"meta", "scalars", "pointers", "constants_baked_in"})
+    if (!d.contains(field) || !d[field].is_object()) return false;
+  for (const char* field : {"BLOCK_M", "BLOCK_N", "BLOCK_K"})
+    if (!d["meta"].contains(field)) return false;
+  for (const char* field : {"M", "N", "group_size"})
+    if (!d["scalars"].contains(field)) return false;
+  return d.contains("dynamic_lds_bytes") && d.contains("block") &&
+         (d["scalars"].contains("K") || d["scalars"].contains("K2"));
+}
+
+Result<Subject> from_peer(const fs::path& path, const AssumedSizes& sizes) {
+  auto peer = read_peer(path.parent_path(), path.stem().string());
+  if (!peer) return std::unexpected(peer.error());
+  Subject s;
+  s.name = path.stem().string();
+  s.target = peer->target;
+  s.facts = peer->facts;
+  s.notes = std::move(peer->notes);
+  s.simulated = true;
+  s.m = sizes.m.value_or(peer->m);
+  s.n = sizes.n.value_or(peer->n);
+  s.k = sizes.k.value_or(peer->k);
+  s.bm = peer->bm;
+  s.bn = peer->bn;
+  s.bk = peer->bk;
+  s.shape = shape_of(*peer, s.m, s.n, s.k);
+  s.about = fmt::format("code object for {}, launched as {} says; M {} N {} K {}, tile {}x{}x{}, {} waves",
+                        s.target->name, path.stem().string() + ".json", s.m, s.n, s.k, s.bm, s.bn, s.bk,
+                        s.facts.waves);
+  take_kernel(s, std::move(peer->object.kernels.at(0)));
+  return s;
+}
+
+/// A `.s` of ours, edited or not: launched as its header says.
+Result<void> launch_as_own(Subject& s, const OwnHeader& own, std::int64_t m) {
+  const auto launch = templates::launch(own.problem, own.config, *s.target, m);
+  if (!launch) return std::unexpected(launch.error());
+  auto notes = notes_of(s.kernel, *s.target, *launch);
+  if (!notes) return std::unexpected(notes.error());
+  s.notes = *std::move(notes);
+  s.simulated = true;
+  s.shape = shape_of(own.problem, own.config, *launch, m);
+  s.facts.waves = own.config.waves;
+  take_sizes(s, own.problem, own.config, m);
+  return {};
+}
+
+}  // namespace
+
+Result<Subject> subject_of(const Job& job, std::string name) {
+  auto made = model_generated(job.problem, job.config, *job.target, job.m);
+  if (!made) return std::unexpected(made.error());
+  auto object = lower::decode(made->kernel.code_object);
+  if (!object) return std::unexpected(object.error());
+  if (auto ok = lower::note_source_lines(*object, made->kernel.assembly, made->kernel.name + ".s"); !ok)
+    return std::unexpected(ok.error());
+  Subject s;
+  s.name = std::move(name);
+  s.target = job.target;
+  s.facts = made->facts;
+  s.notes = std::move(made->notes);
+  s.simulated = true;
+  s.shape = made->shape;
+  take_sizes(s, made->kernel.problem, made->kernel.config, job.m);
+  take_kernel(s, std::move(object->kernels.at(0)));
+  return s;
+}
+
+Result<Subject> subject_of(const fs::path& path, const target::Target& target, const AssumedSizes& sizes) {
+  fs::path description = path;
+  description.replace_extension(".json");
+  const auto text = read_assembly(path);
+  if (!text) return std::unexpected(text.error());
+  if (!*text && describes_a_peer(description)) return from_peer(path, sizes);
+  const auto bytes = read_object(path, target);
+  if (!bytes) return std::unexpected(bytes.error());
+  auto object = lower::decode(*bytes);
+  if (!object) return std::unexpected(object.error());
+  if (auto ok = note_lines(*object, path); !ok) return std::unexpected(ok.error());
+  if (object->kernels.size() != 1)
+    return fail_field(ErrorCode::invalid_code_object, path.string(),
+                      fmt::format("{} kernels", object->kernels.size()), "one kernel");
+  Subject s;
+  s.name = path.filename().string();
+  s.target = object->target;
+  s.facts = facts_of(object->kernels[0], *s.target);
+  take_kernel(s, std::move(object->kernels[0]));
+  if (*text) {
+    const auto own = read_own_header(**text, *s.target);
+    if (!own) return std::unexpected(own.error());
+    if (*own) {
+      constexpr std::int64_t usual = 1322;
+      if (auto ok = launch_as_own(s, **own, sizes.m.value_or(usual)); !ok) return std::unexpected(ok.error());
+      return s;
+    }
+  }
+  s.about = fmt::format(
+      "{}; neither a description beside it nor a header of ours: its launch is not known, LDS conflicts are "
+      "taken to be none, memory accesses to be dense",
+      s.target->name);
+  return s;
+}
+
+}  // namespace wavejit::tools
