@@ -49,10 +49,13 @@ struct Tensors {
   std::uint64_t activations = 0, weights = 0, output = 0;
 };
 
-Result<void> place(Tensors& t, const Launch& launch) {
+/// Every tensor starts as badly aligned as it may; with `segments` at a segment, so that counts of them are
+/// the kernel's doing.
+Result<void> place(Tensors& t, const Launch& launch, bool segments) {
   t.kernarg.assign(launch.kernarg_size, std::byte{0xA5});
   for (const Argument& a : launch.arguments) {
-    const auto address = t.memory.allocate(static_cast<std::uint64_t>(a.bytes), a.alignment, a.name);
+    const auto address =
+        t.memory.allocate(static_cast<std::uint64_t>(a.bytes), segments ? 64U : a.alignment, a.name);
     if (!address) return std::unexpected(address.error());
     (a.name == "activations" ? t.activations : a.name == "weights" ? t.weights : t.output) = *address;
     std::memcpy(t.kernarg.data() + a.offset, &*address, sizeof *address);
@@ -128,7 +131,7 @@ std::vector<std::int64_t> computed_rows(const Request& r, const Launch& launch, 
 Result<void> simulate(const lower::DecodedKernel& kernel, const target::Target& target, const Request& r,
                       const Launch& launch, Report& report) {
   Tensors tensors;
-  if (auto ok = place(tensors, launch); !ok) return ok;
+  if (auto ok = place(tensors, launch, r.traffic); !ok) return ok;
   if (auto ok = fill(tensors, r, report); !ok) return ok;
   const auto program = sim::Program::create(kernel, target);
   if (!program) return std::unexpected(program.error());
