@@ -6,6 +6,7 @@
 
 #include <array>
 
+#include "templates/kquant/entry.hpp"
 #include "templates/kquant/pass.hpp"
 
 namespace wavejit::templates::kquant {
@@ -32,10 +33,6 @@ class Gemv {
   void main_loop(Pass& pass, std::int64_t trips);
   void sum_lanes();
   void store();
-  /// soffset of an access that has none: gfx12 takes no constant there.
-  [[nodiscard]] Operand no_offset() const {
-    return b_.kernel().target->generation == target::Generation::gfx12 ? isa::null_reg() : imm(0);
-  }
 
   ir::Builder b_;
   const Problem& p_;
@@ -46,27 +43,13 @@ class Gemv {
 };
 
 void Gemv::entry() {
-  ir::Kernel& k = b_.kernel();
-  b_.block("entry", "arguments");
-  k.entry.kernarg = b_.fixed(isa::RegClass::sgpr, "kernarg", 0, 2);
-  k.entry.workitem_id = b_.fixed(isa::RegClass::vgpr, "workitem", 0);
-  if (k.target->workgroup_ids_in_ttmp) {
-    k.entry.workgroup_id[0] = isa::sgpr(isa::sreg::ttmp0 + 9);
-  } else {
-    // gfx1100 in wave32 wants at least 16 initialised SGPRs.
-    k.entry.user_sgprs = k.target->hazards.user_sgpr_init16 ? 15 : 2;
-    k.entry.workgroup_id[0] = b_.fixed(isa::RegClass::sgpr, "workgroup", k.entry.user_sgprs);
-  }
-  const Operand pointers = b_.sgpr("pointers", 4);
-  output_ = b_.sgpr("output", 2);
-  b_.note("activations, weights").emit(s_load_b128, {pointers}, {k.entry.kernarg, imm(0)});
-  b_.note("output").emit(s_load_b64, {output_}, {k.entry.kernarg, imm(16)});
-  activations_ = pointers.slice(0, 2);
-  weights_ = pointers.slice(2, 2);
+  const Entry e = emit_entry(b_, 3);
+  activations_ = e.pointers[0];
+  weights_ = e.pointers[1];
+  output_ = e.pointers[2];
+  context_.lane = e.lane;
   row0_ = b_.sgpr("row0");
-  b_.note("first row of the wave").emit(s_mul_i32, {row0_}, {k.entry.workgroup_id[0], imm(c_.rows)});
-  context_.lane = b_.vgpr("lane");
-  b_.emit(v_and_b32, {context_.lane}, {imm(31), k.entry.workitem_id});
+  b_.note("first row of the wave").emit(s_mul_i32, {row0_}, {e.workgroup, imm(c_.rows)});
 }
 
 Operand Gemv::descriptor(const std::string& name, const Operand& base, const Operand& bytes) {
@@ -154,7 +137,7 @@ void Gemv::passes() {
   const auto load_rest = [&] {
     for (const auto& pass : rest) {
       pass->setup();
-      pass->load(no_offset(), no_offset());
+      pass->load(no_offset(b_), no_offset(b_));
     }
   };
   const bool early = p_.m <= 2;
@@ -168,14 +151,8 @@ void Gemv::passes() {
 /// A butterfly: every lane ends with the same sum, bit by bit, as each step adds the same two numbers in
 /// both lanes.
 void Gemv::sum_lanes() {
-  constexpr std::uint16_t row_xmask = 0x160;
   for (const unsigned distance : {1U, 2U, 4U, 8U})
-    for (const Operand& acc : acc_) {
-      ir::Instruction& add = b_.emit(v_add_f32, {acc}, {acc, acc});
-      add.mi.mods.dpp.kind = isa::Dpp::Kind::dpp16;
-      add.mi.mods.dpp.ctrl = static_cast<std::uint16_t>(row_xmask + distance);
-      add.mi.mods.dpp.bound_ctrl = true;
-    }
+    for (const Operand& acc : acc_) butterfly(b_.emit(v_add_f32, {acc}, {acc, acc}), distance);
   const Operand low = context_.constant(0x76543210), high = context_.constant(0xFEDCBA98);
   for (const Operand& acc : acc_) {
     Operand other = b_.vgpr("other_half");
@@ -212,7 +189,7 @@ void Gemv::store() {
       value = chosen;
     }
     const Operand d = descriptor("out_desc", base, bytes);
-    ir::Instruction& inst = b_.emit(buffer_store_b32, {}, {value, address, d, no_offset()});
+    ir::Instruction& inst = b_.emit(buffer_store_b32, {}, {value, address, d, no_offset(b_)});
     inst.mi.mods.offen = true;
     inst.mem = {ir::MemoryTag::Space::global, 2, false};
     if (m + 1 == p_.m) break;

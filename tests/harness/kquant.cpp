@@ -70,13 +70,15 @@ Result<void> fill(Tensors& t, const Request& r, Report& report) {
   report.model = report.exact;
   std::vector<std::vector<float>> x;
   std::vector<std::vector<oracle::Q8_1>> quantised;
+  std::vector<std::uint8_t> packed;
   for (unsigned m = 0; m < r.problem.m; ++m) {
     x.push_back(activation_row(r, m));
     quantised.push_back(oracle::quantise_row_q8_1(x.back()));
-    const auto packed = pack_activations(quantised.back());
-    if (auto ok = t.memory.write(t.activations + m * packed.size(), std::as_bytes(std::span(packed))); !ok)
-      return ok;
+    const auto row = pack_activations(quantised.back());
+    packed.insert(packed.end(), row.begin(), row.end());
   }
+  const auto& activations = r.quantised.empty() ? packed : r.quantised;
+  if (auto ok = t.memory.write(t.activations, std::as_bytes(std::span(activations))); !ok) return ok;
   const auto stride = static_cast<std::uint64_t>(templates::kquant::row_bytes(r.problem));
   for (std::int64_t i = 0; i < rows; ++i) {
     const std::int64_t n = report.rows[static_cast<std::size_t>(i)];

@@ -27,6 +27,8 @@ struct Request {
   std::function<std::vector<std::uint8_t>(std::int64_t n)> weights{};
   /// Activation (m, k); unset = N(0, 1) from (seed, m).
   std::function<float(std::int64_t m, std::int64_t k)> activations{};
+  /// The kernel's activations in place of what the oracle makes of `activations`.
+  std::vector<std::uint8_t> quantised{};
   std::vector<std::uint64_t> workgroups{};  ///< these only; empty = all
   bool traffic = false;                     ///< also count what wave 0 does to the weights
 };
