@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 // Decode with GGUF K-quant weights: output[m, n] = sum over k of dequantised(weights[n, k]) * x[m, k] for 1
 // to 8 rows of activations, f32 output. Weights stay as the file has them: a row is K / 256 superblocks of
-// 144 (Q4_K), 176 (Q5_K) or 210 (Q6_K) bytes, without padding. Activations are quantised beforehand, 320
-// bytes for every 256 elements: int8 q[256], then for each 32 elements f32 d and f32 s, x being about d * q
-// and s the sum of the 32 originals (Q8_1, with d and s in f32 so that they never overflow). quantise.hpp
-// makes them.
+// 144 (Q4_K), 176 (Q5_K) or 210 (Q6_K) bytes, without padding; of Q8_0 and Q4_0, whose blocks have 32
+// elements, eight blocks in a row are such a superblock, 272 or 144 bytes. Activations are quantised
+// beforehand, 320 bytes for every 256 elements: int8 q[256], then for each 32 elements f32 d and f32 s, x
+// being about d * q and s the sum of the 32 originals (Q8_1, with d and s in f32 so that they do not overflow
+// as f16 would). quantise.hpp makes them.
 //
 // One wave computes `rows` rows. The lanes of a load share superblocks: with 16 bytes a lane, 32 lanes read
 // the quants of four neighbouring superblocks; what is left of a row after the fours is read with 8 or 4
@@ -26,7 +27,7 @@
 
 namespace wavejit::templates::kquant {
 
-enum class Type : std::uint8_t { q4_k, q5_k, q6_k };
+enum class Type : std::uint8_t { q4_k, q5_k, q6_k, q8_0, q4_0 };
 std::string_view name(Type type);
 
 inline constexpr std::int64_t superblock = 256;              ///< elements

@@ -57,8 +57,30 @@ Operand Pass::fetch(isa::Opcode op, const char* name, unsigned dwords, const Ope
   return data;
 }
 
-isa::Opcode Pass::wide_load() const {
-  return width_ == 4 ? buffer_load_b128 : width_ == 2 ? buffer_load_b64 : buffer_load_b32;
+isa::Opcode Pass::wide_load(unsigned dwords) {
+  return dwords == 4 ? buffer_load_b128 : dwords == 2 ? buffer_load_b64 : buffer_load_b32;
+}
+
+Pass::RunPlace Pass::place_run(const Operand& address, unsigned dwords) {
+  RunPlace place;
+  place.shift = binary(v_and_b32, "shift_bytes", imm(2), address);
+  place.last = binary(v_add_nc_u32, "last_at", imm(4 * dwords - 2), address);
+  b_.emit(v_and_b32, {place.last}, {imm(-4), place.last});
+  place.first = binary(v_and_b32, "run_at", imm(-4), address);
+  return place;
+}
+
+Pass::Run Pass::fetch_run(const RunPlace& place, unsigned dwords, const Operand& descriptor,
+                          const Operand& offset, std::int32_t immediate) {
+  return {fetch(wide_load(dwords), "quants", dwords, place.first, descriptor, offset, immediate),
+          fetch(buffer_load_b32, "last", 1, place.last, descriptor, offset, immediate), place.shift};
+}
+
+Operand Pass::dword(const Run& run, unsigned i) {
+  const Operand upper = i + 1 < run.dwords.width ? run.dwords.slice(i + 1) : run.last;
+  const Operand aligned = b_.vgpr("aligned");
+  b_.emit(v_alignbyte_b32, {aligned}, {upper, run.dwords.slice(i), run.shift});
+  return aligned;
 }
 
 void Pass::load_activations(const Operand& offset, std::int32_t second_half) {
@@ -98,6 +120,8 @@ void Pass::accumulate(const Operand& acc, const Operand& a, const Operand& b) {
 
 std::unique_ptr<Pass> make_pass(Context& context, unsigned width, std::int64_t first) {
   if (context.p.type == Type::q6_k) return std::make_unique<PassQ6>(context, width, first);
+  if (context.p.type == Type::q8_0) return std::make_unique<PassQ8>(context, width, first);
+  if (context.p.type == Type::q4_0) return std::make_unique<PassQ4>(context, width, first);
   return std::make_unique<PassQ45>(context, width, first);
 }
 

@@ -54,7 +54,21 @@ class Pass {
   void geometry();
   isa::Operand fetch(isa::Opcode op, const char* name, unsigned dwords, const isa::Operand& address,
                      const isa::Operand& descriptor, const isa::Operand& offset, std::int32_t immediate = 0);
-  [[nodiscard]] isa::Opcode wide_load() const;
+  static isa::Opcode wide_load(unsigned dwords);
+  [[nodiscard]] isa::Opcode wide_load() const { return wide_load(width_); }
+  /// A run of dwords whose first byte may lie in the middle of the first one (see pass_q6.cpp).
+  struct RunPlace {
+    isa::Operand first, last, shift;  ///< aligned addresses; bytes to shift by, 0 or 2
+  };
+  struct Run {
+    isa::Operand dwords, last, shift;
+  };
+  /// `address`: of the run's first byte, a multiple of 2.
+  RunPlace place_run(const isa::Operand& address, unsigned dwords);
+  Run fetch_run(const RunPlace& place, unsigned dwords, const isa::Operand& descriptor,
+                const isa::Operand& offset, std::int32_t immediate = 0);
+  /// Dword i of the run, from its first byte on.
+  isa::Operand dword(const Run& run, unsigned i);
   void load_activations(const isa::Operand& offset, std::int32_t second_half);
   isa::Operand dot(bool first_signed, const isa::Operand& quants, const isa::Operand& x,
                    const isa::Operand& sum);

@@ -29,21 +29,11 @@ PassQ6::Addresses PassQ6::addresses(const Operand& phase) {
     if (phase.is_reg()) b_.emit(v_add_nc_u32, {address}, {phase, address});
     return address;
   };
-  const Operand mask = imm(-4);
-  a.low = at("low_at", 0, {{index_, 4 * width_}});
-  a.high = at("high_at", high_at, {{half_, 32}, {byte_, 1}});
+  a.low = place_run(at("low_at", 0, {{index_, 4 * width_}}), width_);
+  a.high = place_run(at("high_at", high_at, {{half_, 32}, {byte_, 1}}), width_);
   const Operand sixteenth = binary(v_lshrrev_b32, "sixteenth", imm(4), byte_);
   a.scales = at("scales_at", scales_at, {{half_, 8}, {quarter_, 2}, {sixteenth, 1}});
   a.d = at("d_at", d_at, {});
-  a.shift = binary(v_and_b32, "shift_bytes", imm(2), a.low);
-  const auto last = [&](const Operand& address) {
-    const Operand end = binary(v_add_nc_u32, "last_at", imm(4 * width_ - 2), address);
-    b_.emit(v_and_b32, {end}, {mask, end});
-    b_.emit(v_and_b32, {address}, {mask, address});
-    return end;
-  };
-  a.low_last = last(a.low);
-  a.high_last = last(a.high);
   return a;
 }
 
@@ -71,12 +61,8 @@ void PassQ6::load(const Operand& weights, const Operand& activations) {
   for (unsigned r = 0; r < c_.rows.size(); ++r) {
     const Addresses& a = of_row(r);
     const Operand& row = c_.rows[r];
-    const auto run = [&](const Operand& first, const Operand& last) {
-      return Run{fetch(wide_load(), "quants", width_, first, row, weights),
-                 fetch(buffer_load_b32, "last", 1, last, row, weights)};
-    };
-    low_.push_back(run(a.low, a.low_last));
-    high_.push_back(run(a.high, a.high_last));
+    low_.push_back(fetch_run(a.low, width_, row, weights));
+    high_.push_back(fetch_run(a.high, width_, row, weights));
     scale_low_.push_back(fetch(buffer_load_i8, "scale_low", 1, a.scales, row, weights));
     scale_high_.push_back(fetch(buffer_load_i8, "scale_high", 1, a.scales, row, weights, 4));
     scale_.push_back(fetch(buffer_load_u16, "d", 1, a.d, row, weights));
@@ -86,14 +72,6 @@ void PassQ6::load(const Operand& weights, const Operand& activations) {
     d_.push_back(fetch(buffer_load_b32, "d_low", 1, d_address_, column, activations));
     d_high_.push_back(fetch(buffer_load_b32, "d_high", 1, d_address_, column, activations, 16));
   }
-}
-
-/// Dword i of the run from its first byte on.
-Operand PassQ6::aligned(const Run& run, unsigned i, const Operand& shift) {
-  const Operand upper = i + 1 < width_ ? run.dwords.slice(i + 1) : run.last;
-  const Operand dword = b_.vgpr("aligned");
-  b_.emit(v_alignbyte_b32, {dword}, {upper, run.dwords.slice(i), shift});
-  return dword;
 }
 
 void PassQ6::multiply(const std::vector<Operand>& acc) {
@@ -111,7 +89,7 @@ void PassQ6::multiply(const std::vector<Operand>& acc) {
     const Operand d = f16("d", scale_[r]);
     std::array<std::vector<Operand>, 2> q;
     for (unsigned i = 0; i < width_; ++i) {
-      const Operand low = aligned(low_[r], i, of_row(r).shift), high = aligned(high_[r], i, of_row(r).shift);
+      const Operand low = dword(low_[r], i), high = dword(high_[r], i);
       for (unsigned half = 0; half < 2; ++half) {
         const Operand nibbles = half == 0 ? low : binary(v_lshrrev_b32, "high", imm(4), low);
         q[half].push_back(binary(v_and_b32, "nibbles", c_.constant(0x0F0F0F0F), nibbles));

@@ -37,14 +37,10 @@ class PassQ6 final : public Pass {
  private:
   /// Addresses of the lane's bytes; rows that start at another place modulo 4 have others.
   struct Addresses {
-    isa::Operand low, low_last, high, high_last, scales, d, shift;
-  };
-  /// A run of dwords whose first byte may lie in the middle of the first one.
-  struct Run {
-    isa::Operand dwords, last;
+    RunPlace low, high;
+    isa::Operand scales, d;
   };
   Addresses addresses(const isa::Operand& phase);
-  isa::Operand aligned(const Run& run, unsigned i, const isa::Operand& shift);
   [[nodiscard]] const Addresses& of_row(unsigned row) const {
     return addresses_[addresses_.size() == 1 ? 0 : row];
   }
@@ -54,6 +50,38 @@ class PassQ6 final : public Pass {
   std::vector<Run> low_, high_;                               ///< per row
   std::vector<isa::Operand> scale_low_, scale_high_, scale_;  ///< per row
   std::vector<isa::Operand> d_high_;                          ///< per row of activations
+};
+
+class PassQ8 final : public Pass {
+ public:
+  using Pass::Pass;
+  void setup() override;
+  void load(const isa::Operand& weights, const isa::Operand& activations) override;
+  void multiply(const std::vector<isa::Operand>& acc) override;
+
+ private:
+  /// 64 dwords of quants a superblock: two reads of 16 blocks each, or one of 16 or 8.
+  [[nodiscard]] unsigned reads() const { return width_ == 4 ? 2 : 1; }
+  [[nodiscard]] unsigned dwords() const { return width_ == 1 ? 2 : 4; }
+  RunPlace quants_at_;
+  isa::Operand scale_at_;
+  std::vector<Run> quants_;           ///< per row and read
+  std::vector<isa::Operand> scales_;  ///< per row and read
+  std::vector<isa::Operand> x_;       ///< per row of activations and read
+};
+
+class PassQ4 final : public Pass {
+ public:
+  using Pass::Pass;
+  void setup() override;
+  void load(const isa::Operand& weights, const isa::Operand& activations) override;
+  void multiply(const std::vector<isa::Operand>& acc) override;
+
+ private:
+  RunPlace quants_at_;
+  isa::Operand scale_at_;
+  std::vector<Run> quants_;           ///< per row
+  std::vector<isa::Operand> scales_;  ///< per row
 };
 
 }  // namespace wavejit::templates::kquant

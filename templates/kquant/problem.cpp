@@ -27,12 +27,12 @@ unsigned choose_rows(const Problem& p, const target::Target& target) {
 }  // namespace
 
 std::string_view name(Type type) {
-  constexpr std::array<std::string_view, 3> names{"q4_k", "q5_k", "q6_k"};
+  constexpr std::array<std::string_view, 5> names{"q4_k", "q5_k", "q6_k", "q8_0", "q4_0"};
   return names[static_cast<std::size_t>(type)];
 }
 
 std::int64_t block_bytes(Type type) {
-  constexpr std::array<std::int64_t, 3> bytes{144, 176, 210};
+  constexpr std::array<std::int64_t, 5> bytes{144, 176, 210, 272, 144};
   return bytes[static_cast<std::size_t>(type)];
 }
 
@@ -44,7 +44,8 @@ Result<Problem> normalise(const Problem& p, const target::Target& target) {
   if (target.wave_size != 32)
     return fail_field(ErrorCode::unsupported, "target", std::string(target.name),
                       "one with waves of 32 lanes");
-  if (p.type > Type::q6_k) return bad("type", static_cast<std::int64_t>(p.type), "q4_k, q5_k or q6_k");
+  if (p.type > Type::q4_0)
+    return bad("type", static_cast<std::int64_t>(p.type), "q4_k, q5_k, q6_k, q8_0 or q4_0");
   if (p.n < 1 || p.n > 0x7FFFFFFF) return bad("n", p.n, "between 1 and 2^31 - 1");
   if (p.k < superblock || p.k % superblock != 0) return bad("k", p.k, "a multiple of 256, at least 256");
   if (p.k > max_row_bytes / activation_block_bytes * superblock)
@@ -85,8 +86,9 @@ Result<Launch> launch(const Problem& problem, const Config& config, const target
   l.grid[0] = static_cast<std::uint32_t>(ceil_div(p->n, c->rows));
   l.block[0] = target.wave_size;
   l.arguments = {{"activations", 0, ir::Access::read, activation_row_bytes(*p) * p->m, 16},
-                 // Q4_K and Q5_K rows are multiples of 16 bytes; Q6_K is read in aligned dwords.
-                 {"weights", 8, ir::Access::read, row_bytes(*p) * p->n, p->type == Type::q6_k ? 4U : 16U},
+                 // Q4_K and Q5_K are read 16 aligned bytes at a time, the others in aligned dwords.
+                 {"weights", 8, ir::Access::read, row_bytes(*p) * p->n,
+                  p->type == Type::q4_k || p->type == Type::q5_k ? 16U : 4U},
                  {"output", 16, ir::Access::write, p->n * p->m * 4, 4}};
   l.kernarg_size = 24;
   return l;

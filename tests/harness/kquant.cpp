@@ -24,9 +24,14 @@ oracle::Type oracle_type(templates::kquant::Type type) {
       return oracle::Type::q4_k;
     case templates::kquant::Type::q5_k:
       return oracle::Type::q5_k;
-    default:
+    case templates::kquant::Type::q6_k:
       return oracle::Type::q6_k;
+    case templates::kquant::Type::q8_0:
+      return oracle::Type::q8_0;
+    case templates::kquant::Type::q4_0:
+      break;
   }
+  return oracle::Type::q4_0;
 }
 
 std::vector<float> activation_row(const Request& r, std::int64_t m) {

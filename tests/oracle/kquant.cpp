@@ -52,8 +52,21 @@ Parts parts_q6(Block block, std::int64_t e) {
   return {half(block, 208) * scale, 0, quant - 32};
 }
 
+Parts parts_q8_0(Block block, std::int64_t e) {
+  const Block own = block.subspan(at(e / 32) * 34, 34);
+  return {half(own, 0), 0, static_cast<std::int8_t>(own[2 + at(e % 32)])};
+}
+
+Parts parts_q4_0(Block block, std::int64_t e) {
+  const Block own = block.subspan(at(e / 32) * 18, 18);
+  const std::uint8_t byte = own[2 + at(e % 16)];
+  return {half(own, 0), 0, (e % 32 < 16 ? byte & 15 : byte >> 4) - 8};
+}
+
 Parts parts(Type type, Block block, std::int64_t e) {
   assert(static_cast<std::int64_t>(block.size()) == block_bytes(type) && e >= 0 && e < elements);
+  if (type == Type::q8_0) return parts_q8_0(block, e);
+  if (type == Type::q4_0) return parts_q4_0(block, e);
   return type == Type::q6_k ? parts_q6(block, e) : parts_q45(block, e, type == Type::q5_k);
 }
 
@@ -70,7 +83,10 @@ void for_each_element(Type type, Block row, const F& f) {
 
 }  // namespace
 
-std::int64_t block_bytes(Type type) { return type == Type::q4_k ? 144 : type == Type::q5_k ? 176 : 210; }
+std::int64_t block_bytes(Type type) {
+  constexpr std::array<std::int64_t, 5> bytes{144, 176, 210, 272, 144};
+  return bytes[static_cast<std::size_t>(type)];
+}
 
 double element(Type type, Block block, std::int64_t e) {
   const Parts p = parts(type, block, e);
@@ -100,9 +116,11 @@ std::vector<std::uint8_t> random_row(Type type, std::int64_t k, std::uint64_t se
   for (std::size_t b = 0; b < bytes.size(); b += at(block_bytes(type))) {
     if (type == Type::q6_k) {
       put(b + 208);
-    } else {
+    } else if (type == Type::q4_k || type == Type::q5_k) {
       put(b);
       put(b + 2);
+    } else {
+      for (std::size_t block = 0; block < 8; ++block) put(b + block * (type == Type::q8_0 ? 34 : 18));
     }
   }
   return bytes;

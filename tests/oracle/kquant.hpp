@@ -4,7 +4,8 @@
 // a scale) and Q8_K (256 elements). Written element by element, for reading; the kernels share no code with
 // it. tests/scripts/check_gguf.py compares it with the `gguf` Python package.
 //
-// A row of K elements is K / 256 superblocks without padding. Byte order is little-endian.
+// A row of K elements is K / 256 superblocks without padding. Byte order is little-endian. Q8_0 and Q4_0 have
+// blocks of 32 elements; eight of those are taken as a superblock here, so K is a multiple of 256 for all.
 #pragma once
 
 #include <array>
@@ -14,11 +15,11 @@
 
 namespace wavejit::oracle::kquant {
 
-enum class Type : std::uint8_t { q4_k, q5_k, q6_k };
+enum class Type : std::uint8_t { q4_k, q5_k, q6_k, q8_0, q4_0 };
 
 inline constexpr std::int64_t elements = 256;  ///< of a superblock
 
-/// Bytes of a superblock: 144, 176, 210.
+/// Bytes of a superblock: 144, 176, 210, 272, 144.
 std::int64_t block_bytes(Type type);
 
 /// Exact value of element `e` (0..255) of a superblock: products and differences of an f16 and small

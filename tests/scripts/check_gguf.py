@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Golden superblocks of Q4_K, Q5_K and Q6_K from the `gguf` Python package (pip install gguf).
+"""Golden values of 256 elements of Q4_K, Q5_K, Q6_K, Q8_0 and Q4_0 from the `gguf` Python package (pip).
 
 Usage: check_gguf.py FILE            compare FILE with what the package says
        check_gguf.py --write FILE    write it anew
@@ -14,7 +14,14 @@ import numpy as np
 from gguf import quants
 from gguf.constants import GGMLQuantizationType as Kind
 
-BLOCKS = {"q4_k": (Kind.Q4_K, 144, (0, 2)), "q5_k": (Kind.Q5_K, 176, (0, 2)), "q6_k": (Kind.Q6_K, 210, (208,))}
+# type, bytes of 256 elements, where the f16 scales are
+BLOCKS = {
+    "q4_k": (Kind.Q4_K, 144, (0, 2)),
+    "q5_k": (Kind.Q5_K, 176, (0, 2)),
+    "q6_k": (Kind.Q6_K, 210, (208,)),
+    "q8_0": (Kind.Q8_0, 272, range(0, 272, 34)),
+    "q4_0": (Kind.Q4_0, 144, range(0, 144, 18)),
+}
 
 
 def lines():

@@ -23,6 +23,8 @@ T from_hex(std::string_view text) {
 Type type_of(const std::string& name) {
   if (name == "q4_k") return Type::q4_k;
   if (name == "q5_k") return Type::q5_k;
+  if (name == "q8_0") return Type::q8_0;
+  if (name == "q4_0") return Type::q4_0;
   REQUIRE(name == "q6_k");
   return Type::q6_k;
 }
@@ -48,7 +50,7 @@ TEST_CASE("superblocks have the values that the gguf package gives them", "[orac
       CHECK(static_cast<float>(element(type, block, e)) == golden);
     }
   }
-  CHECK(blocks == 9);
+  CHECK(blocks == 15);
 }
 
 TEST_CASE("scales of the upper sub-blocks are put together of three bytes", "[oracle][kquant]") {
@@ -91,7 +93,7 @@ TEST_CASE("activations are quantised as the formats say", "[oracle][kquant]") {
 
 TEST_CASE("products with quantised activations stay near the exact ones", "[oracle][kquant]") {
   // Bounds: shared/domain.md §3.4, 3-4e-5 with q8_1 and 4-5.5e-5 with q8_K for Gaussian activations.
-  for (const Type type : {Type::q4_k, Type::q5_k, Type::q6_k}) {
+  for (const Type type : {Type::q4_k, Type::q5_k, Type::q6_k, Type::q8_0, Type::q4_0}) {
     std::vector<float> by_q8_1, by_q8_k;
     std::vector<double> exact;
     for (std::int64_t n = 0; n < 64; ++n) {

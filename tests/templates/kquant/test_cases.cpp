@@ -15,7 +15,7 @@ using templates::kquant::Type;
 
 namespace {
 
-constexpr Type types[] = {Type::q4_k, Type::q5_k, Type::q6_k};
+constexpr Type types[] = {Type::q4_k, Type::q5_k, Type::q6_k, Type::q8_0, Type::q4_0};
 using Bytes = std::vector<std::uint8_t>;
 
 constexpr std::uint16_t half_one = 0x3C00;
@@ -25,9 +25,16 @@ void put(Bytes& block, std::size_t at, std::uint16_t value) {
   block[at + 1] = static_cast<std::uint8_t>(value >> 8);
 }
 
-/// A superblock of Q4_K with d, dmin, every scale and minimum 1, quants 0; of Q6_K with d and scales 1.
+/// Bytes of a block of 32 of Q8_0 or Q4_0.
+std::size_t small_block(Type type) { return type == Type::q8_0 ? 34 : 18; }
+
+/// A superblock with that d (and dmin) and every scale and minimum 1; all bytes of quants are 0.
 Bytes plain_block(Type type, std::uint16_t d, std::uint16_t dmin) {
   Bytes block(static_cast<std::size_t>(templates::kquant::block_bytes(type)));
+  if (type == Type::q8_0 || type == Type::q4_0) {
+    for (std::size_t at = 0; at < block.size(); at += small_block(type)) put(block, at, d);
+    return block;
+  }
   if (type == Type::q6_k) {
     std::fill_n(block.begin() + 192, 16, std::uint8_t{1});
     put(block, 208, d);
@@ -138,7 +145,11 @@ TEST_CASE("activations all zero or huge", "[kquant][cases]") {
 TEST_CASE("every lane's part arrives once", "[kquant][cases]") {
   const auto ones = [](Type type) {
     Bytes block = plain_block(type, half_one, 0);
-    if (type == Type::q6_k) {  // 33 - 32: low nibbles 1, upper bits 2
+    if (type == Type::q8_0 || type == Type::q4_0) {
+      for (std::size_t at = 0; at < block.size(); at += small_block(type))  // 9 - 8 of Q4_0
+        std::fill_n(block.begin() + static_cast<std::ptrdiff_t>(at + 2), small_block(type) - 2,
+                    type == Type::q8_0 ? std::uint8_t{1} : std::uint8_t{0x99});
+    } else if (type == Type::q6_k) {  // 33 - 32: low nibbles 1, upper bits 2
       std::fill_n(block.begin(), 128, std::uint8_t{0x11});
       std::fill_n(block.begin() + 128, 64, std::uint8_t{0xAA});
     } else {
@@ -170,7 +181,14 @@ TEST_CASE("each element meets its own activation", "[kquant][cases]") {
       const auto base = static_cast<std::size_t>(templates::kquant::block_bytes(type));
       std::uint8_t* b = bytes.data() + base;
       const std::size_t j = e / 32, l = e % 32;
-      if (type == Type::q6_k) {
+      if (type == Type::q8_0) {
+        put(bytes, base + 34 * j, half_one);
+        b[34 * j + 2 + l] = 1;
+      } else if (type == Type::q4_0) {
+        put(bytes, base + 18 * j, half_one);
+        std::fill_n(b + 18 * j + 2, 16, std::uint8_t{0x88});  // 8 is zero, 9 one
+        b[18 * j + 2 + l % 16] = l < 16 ? 0x89 : 0x98;
+      } else if (type == Type::q6_k) {
         put(bytes, base + 208, half_one);
         // All quants 32, which is zero, but this one 32 + 1.
         std::fill_n(b + 128, 64, std::uint8_t{0xAA});

@@ -15,7 +15,7 @@ using templates::kquant::Type;
 
 namespace {
 
-constexpr Type types[] = {Type::q4_k, Type::q5_k, Type::q6_k};
+constexpr Type types[] = {Type::q4_k, Type::q5_k, Type::q6_k, Type::q8_0, Type::q4_0};
 
 harness::kquant::Report report_of(const Request& request) {
   auto outcome = harness::kquant::passes(request);
