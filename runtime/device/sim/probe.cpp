@@ -77,6 +77,8 @@ void Probe::run(std::uint64_t instructions) {
 
 bool Probe::ended() const { return worker_->group.waves.front().state == Wave::State::ended; }
 
+std::uint32_t Probe::next() const { return worker_->group.waves.front().pc; }
+
 std::uint32_t Probe::vgpr(unsigned reg, unsigned lane) const {
   const Wave& w = worker_->group.waves.front();
   return reg < code_->register_rows && lane < w.lanes ? w.row(reg)[lane] : 0;

@@ -34,6 +34,8 @@ class Probe {
   /// Runs to the end of the wave, or `instructions` of it.
   void run(std::uint64_t instructions = ~std::uint64_t{0});
   [[nodiscard]] bool ended() const;
+  /// The instruction that runs next, in DecodedKernel::instructions; their number once it ran off the end.
+  [[nodiscard]] std::uint32_t next() const;
 
   [[nodiscard]] std::uint32_t vgpr(unsigned reg, unsigned lane) const;
   [[nodiscard]] bool vgpr_defined(unsigned reg, unsigned lane) const;

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: MIT
+#include "templates/kquant/entry.hpp"
+
+#include <cassert>
+
+namespace wavejit::templates::kquant {
+
+using isa::imm;
+using isa::Operand;
+using enum isa::Opcode;
+
+Entry emit_entry(ir::Builder& b, unsigned pointers) {
+  assert(pointers == 2 || pointers == 3);
+  ir::Kernel& k = b.kernel();
+  b.block("entry", "arguments");
+  k.entry.kernarg = b.fixed(isa::RegClass::sgpr, "kernarg", 0, 2);
+  k.entry.workitem_id = b.fixed(isa::RegClass::vgpr, "workitem", 0);
+  if (k.target->workgroup_ids_in_ttmp) {
+    k.entry.workgroup_id[0] = isa::sgpr(isa::sreg::ttmp0 + 9);
+  } else {
+    // gfx1100 in wave32 wants at least 16 initialised SGPRs.
+    k.entry.user_sgprs = k.target->hazards.user_sgpr_init16 ? 15 : 2;
+    k.entry.workgroup_id[0] = b.fixed(isa::RegClass::sgpr, "workgroup", k.entry.user_sgprs);
+  }
+  Entry e;
+  e.workgroup = k.entry.workgroup_id[0];
+  const Operand two = b.sgpr("pointers", 4);
+  b.note(k.args[0].name + ", " + k.args[1].name).emit(s_load_b128, {two}, {k.entry.kernarg, imm(0)});
+  e.pointers = {two.slice(0, 2), two.slice(2, 2)};
+  if (pointers == 3) {
+    e.pointers.push_back(b.sgpr("pointer", 2));
+    b.note(k.args[2].name).emit(s_load_b64, {e.pointers[2]}, {k.entry.kernarg, imm(16)});
+  }
+  e.lane = b.vgpr("lane");
+  b.emit(v_and_b32, {e.lane}, {imm(31), k.entry.workitem_id});
+  return e;
+}
+
+Operand no_offset(const ir::Builder& b) {
+  return b.kernel().target->generation == target::Generation::gfx12 ? isa::null_reg() : imm(0);
+}
+
+void butterfly(ir::Instruction& inst, unsigned distance) {
+  constexpr unsigned row_xmask = 0x160;
+  inst.mi.mods.dpp.kind = isa::Dpp::Kind::dpp16;
+  inst.mi.mods.dpp.ctrl = static_cast<std::uint16_t>(row_xmask + distance);
+  inst.mi.mods.dpp.bound_ctrl = true;
+}
+
+}  // namespace wavejit::templates::kquant

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: MIT
+// Decode with GGUF K-quant weights: output[m, n] = sum over k of dequantised(weights[n, k]) * x[m, k] for 1
+// to 8 rows of activations, f32 output. Weights stay as the file has them: a row is K / 256 superblocks of
+// 144 (Q4_K), 176 (Q5_K) or 210 (Q6_K) bytes, without padding; of Q8_0 and Q4_0, whose blocks have 32
+// elements, eight blocks in a row are such a superblock, 272 or 144 bytes. Activations are quantised
+// beforehand, 320 bytes for every 256 elements: int8 q[256], then for each 32 elements f32 d and f32 s, x
+// being about d * q and s the sum of the 32 originals (Q8_1, with d and s in f32 so that they do not overflow
+// as f16 would). quantise.hpp makes them.
+//
+// One wave computes `rows` rows. The lanes of a load share superblocks: with 16 bytes a lane, 32 lanes read
+// the quants of four neighbouring superblocks; what is left of a row after the fours is read with 8 or 4
+// bytes a lane, two superblocks or one, so that every lane has work for any number of superblocks. Dot
+// products are exact integers (v_dot4_i32_iu8), scaled and summed in f32 in an order that depends on neither
+// `rows` nor the other activations: a row's result has the same bits for any m.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "generator/ir/kernel.hpp"
+#include "generator/passes/passes.hpp"
+#include "generator/support/error.hpp"
+#include "generator/target/target.hpp"
+
+namespace wavejit::templates::kquant {
+
+enum class Type : std::uint8_t { q4_k, q5_k, q6_k, q8_0, q4_0 };
+std::string_view name(Type type);
+
+inline constexpr std::int64_t superblock = 256;              ///< elements
+inline constexpr std::int64_t activation_block_bytes = 320;  ///< of a superblock of activations
+inline constexpr unsigned max_m = 8;
+
+/// Bytes of a superblock of weights.
+std::int64_t block_bytes(Type type);
+
+struct Problem {
+  Type type = Type::q4_k;
+  std::int64_t n = 0;  ///< rows of weights, 1 up to 2^31 - 1
+  std::int64_t k = 0;  ///< a multiple of 256; a row of weights or activations stays below 2^30 bytes
+  unsigned m = 1;      ///< rows of activations, 1 to 8: a constant of the code
+};
+
+/// Bytes of a row of weights.
+std::int64_t row_bytes(const Problem& problem);
+/// Bytes of a row of quantised activations.
+std::int64_t activation_row_bytes(const Problem& problem);
+
+struct Config {
+  unsigned rows = 0;                       ///< rows of weights per wave, 1, 2 or 4; 0 = chosen
+  std::optional<unsigned> pipeline_depth;  ///< passes that loads run ahead: 0, 1, 2; unset = chosen
+  unsigned waves_per_simd = 0;             ///< occupancy wanted; 0 = the highest at which the registers fit
+};
+
+/// Checks every field. Errors name field, value and what is allowed; unsupported for wave64 targets.
+Result<Problem> normalise(const Problem& problem, const target::Target& target);
+Result<Config> normalise(const Config& config, const Problem& problem, const target::Target& target);
+
+/// Equal for equal normalised problems: "q4_k n4096 k5120 m1".
+std::string canonical(const Problem& problem);
+std::string canonical(const Config& config);
+
+/// A buffer argument, dense, in kernarg order: activations, weights, output.
+struct Argument {
+  std::string name;
+  std::uint32_t offset = 0;  ///< in the kernarg segment, bytes; 8 bytes each
+  ir::Access access = ir::Access::read;
+  std::int64_t bytes = 0;       ///< first to last byte that belongs to the tensor
+  std::uint32_t alignment = 1;  ///< that the base address must have, bytes
+};
+
+struct Launch {
+  std::array<std::uint32_t, 3> grid{1, 1, 1};   ///< workgroups; rows are on x
+  std::array<std::uint32_t, 3> block{1, 1, 1};  ///< work-items
+  std::vector<Argument> arguments;
+  std::uint32_t kernarg_size = 0;
+};
+
+/// Grid, block and arguments of a generated kernel's normalised problem and Config.
+Result<Launch> launch(const Problem& problem, const Config& config, const target::Target& target);
+
+struct GeneratedKernel {
+  std::string name;
+  const target::Target* target = nullptr;
+  Problem problem;  ///< normalised
+  Config config;    ///< normalised, with the occupancy that was settled on
+  ir::Kernel ir;    ///< after the last pass
+  std::string assembly;
+  std::vector<std::uint8_t> code_object;
+};
+
+Result<GeneratedKernel> generate(const Problem& problem, const Config& config, const target::Target& target,
+                                 const passes::Observer& observer = {});
+
+}  // namespace wavejit::templates::kquant

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: MIT
+#include <fmt/format.h>
+
+#include <array>
+
+#include "templates/kquant/kquant.hpp"
+
+namespace wavejit::templates::kquant {
+namespace {
+
+/// Offsets within a row are 32 bits and stay clear of the sign.
+constexpr std::int64_t max_row_bytes = 1LL << 30;
+
+std::unexpected<Error> bad(std::string field, std::int64_t given, std::string allowed) {
+  return fail_field(ErrorCode::invalid_problem, std::move(field), std::to_string(given), std::move(allowed));
+}
+
+std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+
+/// Two rows a wave read the activations once for both, and have twice the bytes in flight; but only where
+/// there are rows enough to fill the machine with waves all the same.
+unsigned choose_rows(const Problem& p, const target::Target& target) {
+  const std::int64_t simds = std::int64_t{target.compute_units} * target.simds_per_wgp / 2;
+  return p.m <= 2 && p.n >= 2 * simds * target.max_waves_per_simd ? 2 : 1;
+}
+
+}  // namespace
+
+std::string_view name(Type type) {
+  constexpr std::array<std::string_view, 5> names{"q4_k", "q5_k", "q6_k", "q8_0", "q4_0"};
+  return names[static_cast<std::size_t>(type)];
+}
+
+std::int64_t block_bytes(Type type) {
+  constexpr std::array<std::int64_t, 5> bytes{144, 176, 210, 272, 144};
+  return bytes[static_cast<std::size_t>(type)];
+}
+
+std::int64_t row_bytes(const Problem& p) { return p.k / superblock * block_bytes(p.type); }
+
+std::int64_t activation_row_bytes(const Problem& p) { return p.k / superblock * activation_block_bytes; }
+
+Result<Problem> normalise(const Problem& p, const target::Target& target) {
+  if (target.wave_size != 32)
+    return fail_field(ErrorCode::unsupported, "target", std::string(target.name),
+                      "one with waves of 32 lanes");
+  if (p.type > Type::q4_0)
+    return bad("type", static_cast<std::int64_t>(p.type), "q4_k, q5_k, q6_k, q8_0 or q4_0");
+  if (p.n < 1 || p.n > 0x7FFFFFFF) return bad("n", p.n, "between 1 and 2^31 - 1");
+  if (p.k < superblock || p.k % superblock != 0) return bad("k", p.k, "a multiple of 256, at least 256");
+  if (p.k > max_row_bytes / activation_block_bytes * superblock)
+    return bad("k", p.k, "such that a row of activations, 320 bytes for 256 elements, is at most 2^30 bytes");
+  if (p.m < 1 || p.m > max_m) return bad("m", p.m, "between 1 and 8");
+  return p;
+}
+
+Result<Config> normalise(const Config& config, const Problem& p, const target::Target& target) {
+  Config c = config;
+  const auto refuse = [](std::string field, unsigned given, std::string allowed) {
+    return fail_field(ErrorCode::invalid_config, std::move(field), std::to_string(given), std::move(allowed));
+  };
+  if (c.rows == 0) c.rows = choose_rows(p, target);
+  if (c.rows != 1 && c.rows != 2 && c.rows != 4) return refuse("rows", c.rows, "1, 2, 4, or 0 to choose");
+  // Loaded activations are what costs registers: with many rows of them the waves hide more than depth.
+  if (!c.pipeline_depth) c.pipeline_depth = p.m <= 2 ? 2 : 1;
+  if (*c.pipeline_depth > 2) return refuse("pipeline_depth", *c.pipeline_depth, "0, 1 or 2");
+  if (c.waves_per_simd > target.max_waves_per_simd)
+    return refuse("waves_per_simd", c.waves_per_simd, fmt::format("at most {}", target.max_waves_per_simd));
+  if (ceil_div(p.n, c.rows) * target.wave_size >= (1LL << 32))
+    return refuse("rows", c.rows, "such that the grid's work-items stay below 2^32: more rows per wave");
+  return c;
+}
+
+std::string canonical(const Problem& p) { return fmt::format("{} n{} k{} m{}", name(p.type), p.n, p.k, p.m); }
+
+std::string canonical(const Config& c) {
+  return fmt::format("rows {} depth {} occupancy {}", c.rows, c.pipeline_depth.value_or(0), c.waves_per_simd);
+}
+
+Result<Launch> launch(const Problem& problem, const Config& config, const target::Target& target) {
+  const auto p = normalise(problem, target);
+  if (!p) return std::unexpected(p.error());
+  const auto c = normalise(config, *p, target);
+  if (!c) return std::unexpected(c.error());
+  Launch l;
+  l.grid[0] = static_cast<std::uint32_t>(ceil_div(p->n, c->rows));
+  l.block[0] = target.wave_size;
+  l.arguments = {{"activations", 0, ir::Access::read, activation_row_bytes(*p) * p->m, 16},
+                 // Q4_K and Q5_K are read 16 aligned bytes at a time, the others in aligned dwords.
+                 {"weights", 8, ir::Access::read, row_bytes(*p) * p->n,
+                  p->type == Type::q4_k || p->type == Type::q5_k ? 16U : 4U},
+                 {"output", 16, ir::Access::write, p->n * p->m * 4, 4}};
+  l.kernarg_size = 24;
+  return l;
+}
+
+}  // namespace wavejit::templates::kquant

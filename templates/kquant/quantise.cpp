@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: MIT
+#include "templates/kquant/quantise.hpp"
+
+#include <fmt/format.h>
+
+#include "generator/ir/builder.hpp"
+#include "generator/lower/lower.hpp"
+#include "templates/kquant/entry.hpp"
+
+namespace wavejit::templates::kquant {
+namespace {
+
+using isa::imm;
+using isa::Operand;
+using enum isa::Opcode;
+
+constexpr unsigned per_lane = 8;  ///< elements; four lanes share a block of 32
+
+class Quantiser {
+ public:
+  Quantiser(ir::Kernel& kernel, const QuantiseProblem& problem) : b_(kernel), p_(problem) {}
+  void run();
+
+ private:
+  Operand descriptor(const char* name, const Operand& base, std::int64_t bytes);
+  std::vector<Operand> load();
+  Operand binary(isa::Opcode op, const char* name, const Operand& a, const Operand& b);
+  Operand fma(const char* name, const Operand& a, const Operand& b, const Operand& c);
+  void over_four_lanes(isa::Opcode op, const Operand& value);
+  Operand largest(const std::vector<Operand>& x);
+  Operand sum(const std::vector<Operand>& x);
+  Operand scale(const Operand& largest);
+  Operand inverse(const Operand& scale);
+  Operand quantised(const std::vector<Operand>& x, const Operand& inverse);
+  void store(const Operand& q, const Operand& d_and_s);
+
+  ir::Builder b_;
+  const QuantiseProblem& p_;
+  Entry entry_;
+};
+
+/// Superblock `workgroup`'s own bytes of a tensor; none where the grid has more than the tensor.
+Operand Quantiser::descriptor(const char* name, const Operand& base, std::int64_t bytes) {
+  const Operand d = b_.sgpr(name, 4);
+  const Operand at = b_.sgpr("superblock_at", 2);
+  b_.emit(s_mul_hi_u32, {at.slice(1)}, {entry_.workgroup, imm(bytes)});
+  b_.emit(s_mul_i32, {at.slice(0)}, {entry_.workgroup, imm(bytes)});
+  b_.emit(s_add_u32, {d.slice(0)}, {base.slice(0), at.slice(0)});
+  b_.emit(s_addc_u32, {d.slice(1)}, {base.slice(1), at.slice(1)});
+  b_.emit(s_and_b32, {d.slice(1)}, {d.slice(1), imm(0xFFFF)});
+  b_.emit(s_cmp_lt_u32, {}, {entry_.workgroup, imm(p_.m * p_.k / superblock)});
+  b_.note("num_records").emit(s_cselect_b32, {d.slice(2)}, {imm(bytes), imm(0)});
+  b_.emit(s_mov_b32, {d.slice(3)}, {imm(b_.kernel().target->buffer_word3)});
+  return d;
+}
+
+/// The lane's elements as f32.
+std::vector<Operand> Quantiser::load() {
+  const unsigned size = bytes(p_.input), quads = per_lane * size / 16;
+  const Operand d = descriptor("input_desc", entry_.pointers[0], superblock * size), at = b_.vgpr("input_at");
+  b_.emit(v_mul_u32_u24, {at}, {imm(per_lane * size), entry_.lane});
+  std::vector<Operand> loaded, x;
+  for (unsigned i = 0; i < quads; ++i) {
+    loaded.push_back(b_.vgpr("loaded", 4));
+    ir::Instruction& inst = b_.emit(buffer_load_b128, {loaded.back()}, {at, d, no_offset(b_)});
+    inst.mi.mods.offen = true;
+    inst.mi.mods.offset = static_cast<std::int32_t>(16 * i);
+    inst.mem = {ir::MemoryTag::Space::global, 0, false};
+  }
+  for (unsigned e = 0; e < per_lane; ++e) {
+    const Operand word = loaded[e * size / 16].slice(e * size % 16 / 4);
+    if (p_.input == DataType::f32) {
+      x.push_back(word);
+      continue;
+    }
+    x.push_back(b_.vgpr("x"));
+    const bool upper = e % 2 == 1, bf16 = p_.input == DataType::bf16;
+    if (bf16 && upper) {
+      b_.emit(v_and_b32, {x.back()}, {imm(0xFFFF0000LL), word});
+    } else if (bf16) {
+      b_.emit(v_lshlrev_b32, {x.back()}, {imm(16), word});
+    } else {
+      b_.emit(v_cvt_f32_f16, {x.back()}, {upper ? binary(v_lshrrev_b32, "upper", imm(16), word) : word});
+    }
+  }
+  return x;
+}
+
+Operand Quantiser::binary(isa::Opcode op, const char* name, const Operand& a, const Operand& b) {
+  const Operand result = b_.vgpr(name);
+  b_.emit(op, {result}, {a, b});
+  return result;
+}
+
+Operand Quantiser::fma(const char* name, const Operand& a, const Operand& b, const Operand& c) {
+  const Operand result = b_.vgpr(name);
+  b_.emit(v_fma_f32, {result}, {a, b, c});
+  return result;
+}
+
+/// Every lane of a quad ends with the same value: both sides of a step combine the same two.
+void Quantiser::over_four_lanes(isa::Opcode op, const Operand& value) {
+  for (const unsigned distance : {1U, 2U}) butterfly(b_.emit(op, {value}, {value, value}), distance);
+}
+
+Operand Quantiser::largest(const std::vector<Operand>& x) {
+  const auto magnitude = [](Operand o) {
+    o.abs = true;
+    return o;
+  };
+  Operand most = binary(v_max_f32, "largest", magnitude(x[0]), magnitude(x[1]));
+  for (unsigned e = 2; e < per_lane; e += 2) {
+    const Operand next = b_.vgpr("largest");
+    b_.emit(v_max3_f32, {next}, {most, magnitude(x[e]), magnitude(x[e + 1])});
+    most = next;
+  }
+  over_four_lanes(v_max_f32, most);
+  return most;
+}
+
+Operand Quantiser::sum(const std::vector<Operand>& x) {
+  std::vector<Operand> level = x;
+  while (level.size() > 1) {
+    std::vector<Operand> next;
+    for (std::size_t i = 0; i < level.size(); i += 2)
+      next.push_back(binary(v_add_f32, "sum", level[i], level[i + 1]));
+    level = next;
+  }
+  over_four_lanes(v_add_f32, level[0]);
+  return level[0];
+}
+
+/// largest / 127, correctly rounded: a product with the rounded 1 / 127 and one correction by the exact
+/// remainder (Markstein 1990).
+Operand Quantiser::scale(const Operand& largest) {
+  constexpr std::int64_t one_127th = 0x3C010204, minus_127 = 0xC2FE0000;
+  const Operand first = binary(v_mul_f32, "scale", imm(one_127th), largest);
+  const Operand remainder = fma("remainder", first, imm(minus_127), largest);
+  return fma("scale", remainder, imm(one_127th), first);
+}
+
+Operand Quantiser::inverse(const Operand& scale) {
+  constexpr std::uint32_t one = 0x3F800000;
+  const Operand first = b_.vgpr("inverse");
+  b_.emit(v_rcp_f32, {first}, {scale});
+  const Operand error = fma("error", -scale, first, isa::fimm(one));
+  return fma("inverse", error, first, first);
+}
+
+/// Eight quants in two dwords.
+Operand Quantiser::quantised(const std::vector<Operand>& x, const Operand& inverse) {
+  constexpr std::uint32_t half = 0x3F000000, sign = 0x7FFFFFFF;
+  std::vector<Operand> q;
+  for (const Operand& value : x) {
+    const Operand t = binary(v_mul_f32, "t", value, inverse), away = b_.vgpr("half"), integer = b_.vgpr("q");
+    b_.note("1/2 with the sign of x").emit(v_bfi_b32, {away}, {imm(sign), isa::fimm(half), t});
+    b_.emit(v_add_f32, {t}, {t, away});
+    b_.note("toward zero").emit(v_cvt_i32_f32, {integer}, {t});
+    q.push_back(integer);
+  }
+  const Operand packed = b_.vgpr("packed", 2);
+  for (unsigned d = 0; d < 2; ++d) {
+    const Operand low = b_.vgpr("low"), high = b_.vgpr("high");
+    b_.emit(v_perm_b32, {low}, {q[4 * d + 1], q[4 * d], imm(0x0C0C0400)});
+    b_.emit(v_perm_b32, {high}, {q[4 * d + 3], q[4 * d + 2], imm(0x04000C0C)});
+    b_.emit(v_or_b32, {packed.slice(d)}, {low, high});
+  }
+  return packed;
+}
+
+void Quantiser::store(const Operand& q, const Operand& d_and_s) {
+  const Operand d = descriptor("activations_desc", entry_.pointers[1], activation_block_bytes);
+  const auto put = [&](const Operand& data, const Operand& at) {
+    ir::Instruction& inst = b_.emit(buffer_store_b64, {}, {data, at, d, no_offset(b_)});
+    inst.mi.mods.offen = true;
+    inst.mem = {ir::MemoryTag::Space::global, 1, false};
+  };
+  put(q, binary(v_lshlrev_b32, "quants_at", imm(3), entry_.lane));
+  // One lane of four stores d and s; the others' addresses are out of bounds.
+  const Operand at = b_.vgpr("scale_at"), place = binary(v_and_b32, "place", imm(3), entry_.lane);
+  const Operand first = b_.sgpr("first_of_four");
+  b_.emit(v_lshlrev_b32, {at}, {imm(1), entry_.lane});
+  b_.emit(v_add_nc_u32, {at}, {imm(superblock), at});
+  b_.emit(v_cmp_eq_u32, {first}, {imm(0), place});
+  const Operand outside = b_.vgpr("outside");
+  b_.emit(v_bfrev_b32, {outside}, {imm(1)});
+  const Operand chosen = b_.vgpr("scale_at");
+  b_.emit(v_cndmask_b32, {chosen}, {outside, at, first});
+  put(d_and_s, chosen);
+}
+
+void Quantiser::run() {
+  entry_ = emit_entry(b_, 2);
+  b_.block("quantise", "256 elements");
+  const std::vector<Operand> x = load();
+  const Operand most = largest(x), total = sum(x), d = scale(most);
+  const Operand d_and_s = b_.vgpr("d_and_s", 2), enough = b_.sgpr("enough");
+  constexpr std::int64_t two_to_minus_100 = 0x0D800000;
+  b_.note("largest >= 2^-100").emit(v_cmp_le_f32, {enough}, {imm(two_to_minus_100), most});
+  const Operand used = b_.vgpr("inverse"), kept = b_.vgpr("scale");
+  b_.emit(v_cndmask_b32, {used}, {imm(0), inverse(d), enough});
+  b_.emit(v_cndmask_b32, {kept}, {imm(0), d, enough});
+  b_.note("NaN for a sum that is not finite").emit(v_fma_f32, {d_and_s.slice(0)}, {total, imm(0), kept});
+  b_.emit(v_mov_b32, {d_and_s.slice(1)}, {total});
+  store(quantised(x, used), d_and_s);
+  b_.block("end", "");
+  b_.emit(s_endpgm, {}, {});
+}
+
+ir::Kernel build(const QuantiseProblem& p, const target::Target& target) {
+  ir::Kernel k;
+  k.target = &target;
+  k.name = fmt::format("kquant_quantise_{}_k{}_m{}", name(p.input), p.k, p.m);
+  k.args = {{"input", ir::ArgKind::buffer, 0, 8, ir::Access::read},
+            {"activations", ir::ArgKind::buffer, 8, 8, ir::Access::write}};
+  k.kernarg_size = 16;
+  k.workgroup_size = target.wave_size;
+  k.wgp_mode = false;
+  k.vgpr_budget = target::vgpr_budget(target, target.max_waves_per_simd);
+  k.header = {canonical(p)};
+  Quantiser(k, p).run();
+  return k;
+}
+
+}  // namespace
+
+Result<QuantiseProblem> normalise(const QuantiseProblem& p, const target::Target& target) {
+  const auto bad = [](std::string field, std::string given, std::string allowed) {
+    return fail_field(ErrorCode::invalid_problem, std::move(field), std::move(given), std::move(allowed));
+  };
+  if (target.wave_size != 32)
+    return fail_field(ErrorCode::unsupported, "target", std::string(target.name),
+                      "one with waves of 32 lanes");
+  if (p.input != DataType::bf16 && p.input != DataType::f16 && p.input != DataType::f32)
+    return bad("input", std::to_string(static_cast<int>(p.input)), "bf16, f16 or f32");
+  constexpr std::int64_t most = 1 << 27;
+  if (p.k < superblock || p.k % superblock != 0 || p.k / superblock >= most)
+    return bad("k", std::to_string(p.k), "a multiple of 256, at least 256 and below 2^35");
+  if (p.m < 1 || p.m >= (most + p.k / superblock - 1) / (p.k / superblock))
+    return bad("m", std::to_string(p.m), "at least 1, and m * k / 256 below 2^27");
+  return p;
+}
+
+std::string canonical(const QuantiseProblem& p) {
+  return fmt::format("quantise {} k{} m{}", name(p.input), p.k, p.m);
+}
+
+Result<Launch> launch(const QuantiseProblem& problem, const target::Target& target) {
+  const auto p = normalise(problem, target);
+  if (!p) return std::unexpected(p.error());
+  const std::int64_t superblocks = p->m * (p->k / superblock);
+  Launch l;
+  l.grid[0] = static_cast<std::uint32_t>(superblocks);
+  l.block[0] = target.wave_size;
+  l.arguments = {{"input", 0, ir::Access::read, superblocks * superblock * bytes(p->input), 16},
+                 {"activations", 8, ir::Access::write, superblocks * activation_block_bytes, 16}};
+  l.kernarg_size = 16;
+  return l;
+}
+
+Result<GeneratedQuantiser> generate(const QuantiseProblem& problem, const target::Target& target,
+                                    const passes::Observer& observer) {
+  const auto p = normalise(problem, target);
+  if (!p) return std::unexpected(p.error());
+  GeneratedQuantiser result;
+  result.problem = *p;
+  result.target = &target;
+  result.ir = build(*p, target);
+  result.name = result.ir.name;
+  if (auto ok = passes::run(result.ir, {}, observer); !ok) return std::unexpected(ok.error());
+  result.assembly = lower::print_assembly(result.ir);
+  auto object = lower::assemble(result.assembly, target);
+  if (!object) return std::unexpected(object.error());
+  auto linked = lower::link(*object);
+  if (!linked) return std::unexpected(linked.error());
+  result.code_object = std::move(*linked);
+  return result;
+}
+
+}  // namespace wavejit::templates::kquant

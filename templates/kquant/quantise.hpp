@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: MIT
+// The activations of kquant.hpp from rows of f32, f16 or bf16: for each 32 elements d = max |x| / 127, q = x
+// / d rounded half away from zero, s = the sum of x in f32. One wave takes 256 elements, 8 a lane.
+//
+// A block whose largest |x| is below 2^-100 counts as zero (d = 0, q = 0). An infinity or NaN among the
+// inputs, or a sum that overflows f32, makes d NaN, so that it shows in the result of whatever type of
+// weights.
+#pragma once
+
+#include "templates/kquant/kquant.hpp"
+#include "templates/problem.hpp"
+
+namespace wavejit::templates::kquant {
+
+struct QuantiseProblem {
+  DataType input = DataType::bf16;  ///< bf16, f16 or f32; rows are dense
+  std::int64_t k = 0;               ///< a multiple of 256
+  std::int64_t m = 1;               ///< rows; m * k / 256 below 2^27
+};
+
+struct GeneratedQuantiser {
+  std::string name;
+  const target::Target* target = nullptr;
+  QuantiseProblem problem;
+  ir::Kernel ir;  ///< after the last pass
+  std::string assembly;
+  std::vector<std::uint8_t> code_object;
+};
+
+Result<QuantiseProblem> normalise(const QuantiseProblem& problem, const target::Target& target);
+std::string canonical(const QuantiseProblem& problem);
+/// Arguments: input, activations.
+Result<Launch> launch(const QuantiseProblem& problem, const target::Target& target);
+Result<GeneratedQuantiser> generate(const QuantiseProblem& problem, const target::Target& target,
+                                    const passes::Observer& observer = {});
+
+}  // namespace wavejit::templates::kquant

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: MIT
+// Runs a K-quant kernel on the simulator with every check on, after the static checker found nothing, and
+// compares its output with the oracle: against exactly dequantised weights and the activations as they were
+// (NMSE <= 5e-4, what test-backend-ops of llama.cpp asks), and against a model that quantises the activations
+// as the kernel's contract says (<= 1e-6, the f32 sums' rounding).
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "runtime/device/sim/simulator.hpp"
+#include "templates/kquant/kquant.hpp"
+#include "tests/harness/weight_traffic.hpp"
+#include "tests/oracle/kquant.hpp"
+
+namespace wavejit::harness::kquant {
+
+struct Request {
+  templates::kquant::Problem problem{};
+  templates::kquant::Config config{};
+  std::string target = "gfx1151";
+  std::uint64_t seed = 1;
+  /// Superblocks of a row of weights; unset = oracle::kquant::random_row(seed).
+  std::function<std::vector<std::uint8_t>(std::int64_t n)> weights{};
+  /// Activation (m, k); unset = N(0, 1) from (seed, m).
+  std::function<float(std::int64_t m, std::int64_t k)> activations{};
+  /// The kernel's activations in place of what the oracle makes of `activations`.
+  std::vector<std::uint8_t> quantised{};
+  std::vector<std::uint64_t> workgroups{};  ///< these only; empty = all
+  bool traffic = false;                     ///< also count what wave 0 does to the weights
+};
+
+struct Report {
+  std::string kernel;
+  templates::kquant::Config config;  ///< as the kernel has it
+  unsigned vgprs = 0, scratch = 0;
+  std::string checker;  ///< findings of the static checker, warnings included; empty when clean
+  sim::RunReport run;
+  std::vector<std::int64_t> rows;  ///< of weights that were computed
+  std::vector<float> output;       ///< m x rows.size()
+  std::vector<double> exact, model;
+  std::uint64_t unwritten_bytes = 0, stray_bytes = 0;
+  std::optional<WeightTraffic> traffic;
+
+  [[nodiscard]] double nmse_exact() const { return oracle::kquant::nmse(output, exact); }
+  [[nodiscard]] double nmse_model() const { return oracle::kquant::nmse(output, model); }
+  [[nodiscard]] float at(std::int64_t m, std::int64_t row) const;
+  /// Empty when all is right.
+  [[nodiscard]] std::string reason() const;
+};
+
+Result<Report> run(const Request& request);
+
+/// As the contract lays them out: 320 bytes for each 256 of a row's elements.
+std::vector<std::uint8_t> pack_activations(const std::vector<oracle::kquant::Q8_1>& row);
+
+/// True when a run went right; prints why not.
+struct Outcome {
+  std::string text;
+  std::optional<Report> report;
+  explicit operator bool() const { return text.empty(); }
+};
+std::ostream& operator<<(std::ostream& out, const Outcome& outcome);
+Outcome passes(const Request& request);
+
+}  // namespace wavejit::harness::kquant

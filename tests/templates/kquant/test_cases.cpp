@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: MIT
+// Rows of shared/cases.md that concern decode with K-quants, each a failure that somebody published, and
+// products whose exact value is known without an oracle.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <cmath>
+
+#include "tests/harness/kquant.hpp"
+
+using namespace wavejit;
+using harness::kquant::Request;
+using templates::kquant::Type;
+
+namespace {
+
+constexpr Type types[] = {Type::q4_k, Type::q5_k, Type::q6_k, Type::q8_0, Type::q4_0};
+using Bytes = std::vector<std::uint8_t>;
+
+constexpr std::uint16_t half_one = 0x3C00;
+
+void put(Bytes& block, std::size_t at, std::uint16_t value) {
+  block[at] = static_cast<std::uint8_t>(value);
+  block[at + 1] = static_cast<std::uint8_t>(value >> 8);
+}
+
+/// Bytes of a block of 32 of Q8_0 or Q4_0.
+std::size_t small_block(Type type) { return type == Type::q8_0 ? 34 : 18; }
+
+/// A superblock with that d (and dmin) and every scale and minimum 1; all bytes of quants are 0.
+Bytes plain_block(Type type, std::uint16_t d, std::uint16_t dmin) {
+  Bytes block(static_cast<std::size_t>(templates::kquant::block_bytes(type)));
+  if (type == Type::q8_0 || type == Type::q4_0) {
+    for (std::size_t at = 0; at < block.size(); at += small_block(type)) put(block, at, d);
+    return block;
+  }
+  if (type == Type::q6_k) {
+    std::fill_n(block.begin() + 192, 16, std::uint8_t{1});
+    put(block, 208, d);
+    return block;
+  }
+  put(block, 0, d);
+  put(block, 2, dmin);
+  std::fill_n(block.begin() + 4, 8, std::uint8_t{1});      // s[0..7]: sc and m of sub-blocks 0..3
+  std::fill_n(block.begin() + 12, 4, std::uint8_t{0x11});  // s[8..11]: low nibbles sc 4..7, high m 4..7
+  return block;
+}
+
+Bytes repeated(const Bytes& block, std::int64_t count) {
+  Bytes row;
+  for (std::int64_t i = 0; i < count; ++i) row.insert(row.end(), block.begin(), block.end());
+  return row;
+}
+
+harness::kquant::Report report_of(const Request& request) {
+  auto result = harness::kquant::run(request);
+  INFO((result ? std::string() : result.error().message));
+  REQUIRE(result);
+  INFO(result->reason());
+  REQUIRE(result->run.clean());
+  REQUIRE(result->checker.empty());
+  REQUIRE(result->unwritten_bytes + result->stray_bytes == 0);
+  return *std::move(result);
+}
+
+}  // namespace
+
+// Row 4 (ROCm/legacy-rocm-build#6126, llvm#197997): bytes taken as unsigned.
+TEST_CASE("signed activations meet unsigned quants", "[kquant][cases]") {
+  // All q = 0, so each weight of Q6_K is -32; activations are -1: q8 = -127, d = 1/127.
+  const auto q6 = report_of({.problem = {.type = Type::q6_k, .n = 1, .k = 256},
+                             .weights = [](std::int64_t) { return plain_block(Type::q6_k, half_one, 0); },
+                             .activations = [](std::int64_t, std::int64_t) { return -1.0F; }});
+  CHECK(q6.at(0, 0) == Approx(32 * 256).epsilon(1e-6));
+  const auto q4 = report_of({.problem = {.type = Type::q4_k, .n = 1, .k = 256},
+                             .weights =
+                                 [](std::int64_t) {
+                                   Bytes block = plain_block(Type::q4_k, half_one, 0);
+                                   std::fill(block.begin() + 16, block.end(), std::uint8_t{0xFF});
+                                   return block;
+                                 },
+                             .activations = [](std::int64_t, std::int64_t) { return -1.0F; }});
+  CHECK(q4.at(0, 0) == Approx(-15 * 256).epsilon(1e-6));
+  // In the encoding: VOP3P's neg_lo is bits 63..61; 0x40 in the last byte is a signed second source.
+  const auto& target = *target::find("gfx1151");
+  const auto kernel = templates::kquant::generate({.type = Type::q6_k, .n = 1, .k = 256, .m = 1}, {}, target);
+  REQUIRE(kernel);
+  const auto object = lower::decode(kernel->code_object);
+  REQUIRE(object);
+  unsigned dots = 0, both = 0;
+  for (const lower::DecodedInstruction& i : object->kernels.at(0).instructions) {
+    if (i.inst.op != isa::Opcode::v_dot4_i32_iu8) continue;
+    ++dots;
+    CHECK((i.inst.mods.neg_lo & 2) == 2);
+    both += i.inst.mods.neg_lo == 3 ? 1 : 0;
+  }
+  CHECK(dots > 0);
+  CHECK(both * 2 == dots);  // the -32 is a signed byte, too
+}
+
+// Row 20 (llama.cpp#23539, #29025): more rows per wave than are left.
+TEST_CASE("rows that do not divide by the rows of a wave", "[kquant][cases]") {
+  for (const Type type : types)
+    for (const unsigned rows : {1U, 2U, 4U})
+      for (const std::int64_t n : {1, 5, 66, 67}) {
+        INFO(name(type) << ", n " << n << ", " << rows << " rows per wave");
+        const auto report = report_of({.problem = {.type = type, .n = n, .k = 256},
+                                       .config = {.rows = rows, .pipeline_depth = {}, .waves_per_simd = 0}});
+        CHECK(report.nmse_model() <= 1e-6);
+      }
+}
+
+// Row 44 (llama.cpp#4075): Q6_K's second superblock starts at byte 210. The simulator reports any access of a
+// dword that is not aligned.
+TEST_CASE("superblocks that start in the middle of a dword", "[kquant][cases]") {
+  for (const std::int64_t blocks : {1, 2, 3, 4, 5, 6, 7}) {
+    INFO(blocks << " superblocks");
+    CHECK(harness::kquant::passes({.problem = {.type = Type::q6_k, .n = 64, .k = 256 * blocks}}));
+  }
+}
+
+// Row 47 (llama.cpp#21652): sums of activations beyond f16.
+TEST_CASE("a sum of activations that f16 could not hold", "[kquant][cases]") {
+  const auto report = report_of({.problem = {.type = Type::q4_k, .n = 1, .k = 256},
+                                 .weights = [](std::int64_t) { return plain_block(Type::q4_k, 0, half_one); },
+                                 .activations = [](std::int64_t, std::int64_t) { return 2048.0F; }});
+  CHECK(report.at(0, 0) == -524288.0F);
+}
+
+// Row 48 (llama.cpp#22571): blocks of zeros, and a scale beyond f16.
+TEST_CASE("activations all zero or huge", "[kquant][cases]") {
+  for (const Type type : types) {
+    INFO(name(type));
+    const auto zero = report_of({.problem = {.type = type, .n = 3, .k = 512},
+                                 .activations = [](std::int64_t, std::int64_t) { return 0.0F; }});
+    for (const float value : zero.output) CHECK(value == 0.0F);
+    CHECK(harness::kquant::passes(
+        {.problem = {.type = type, .n = 64, .k = 512},
+         .activations = [](std::int64_t, std::int64_t k) { return k < 32 ? 1e7F : 0.0F; }}));
+  }
+}
+
+// Row 58 (vllm#40827): a reduction that took the wave for 64 lanes. Weights and activations 1.
+TEST_CASE("every lane's part arrives once", "[kquant][cases]") {
+  const auto ones = [](Type type) {
+    Bytes block = plain_block(type, half_one, 0);
+    if (type == Type::q8_0 || type == Type::q4_0) {
+      for (std::size_t at = 0; at < block.size(); at += small_block(type))  // 9 - 8 of Q4_0
+        std::fill_n(block.begin() + static_cast<std::ptrdiff_t>(at + 2), small_block(type) - 2,
+                    type == Type::q8_0 ? std::uint8_t{1} : std::uint8_t{0x99});
+    } else if (type == Type::q6_k) {  // 33 - 32: low nibbles 1, upper bits 2
+      std::fill_n(block.begin(), 128, std::uint8_t{0x11});
+      std::fill_n(block.begin() + 128, 64, std::uint8_t{0xAA});
+    } else {
+      std::fill(block.end() - 128, block.end(), std::uint8_t{0x11});
+    }
+    return block;
+  };
+  for (const Type type : types) {
+    const auto report = report_of({.problem = {.type = type, .n = 4, .k = 5120},
+                                   .weights = [&](std::int64_t) { return repeated(ones(type), 20); },
+                                   .activations = [](std::int64_t, std::int64_t) { return 127.0F; }});
+    // 127 quantises to 127 with d = 1: everything is an integer that f32 holds.
+    for (const float value : report.output) CHECK(value == 5120.0F * 127.0F);
+  }
+}
+
+// Element order: a single weight and a single activation that are not zero meet in exactly one place.
+TEST_CASE("each element meets its own activation", "[kquant][cases]") {
+  // Row n of the weights is zero but for element n of superblock 1. The three tokens' activations name the
+  // place within a sub-block of 32 (twice) and the sub-block; d is 1 as each sub-block has a 127.
+  const auto x = [](std::int64_t m, std::int64_t k) {
+    const std::int64_t place = k % 32, anchor = m == 1 ? 0 : 31;
+    return place == anchor ? 127.0F : static_cast<float>(m == 2 ? k / 32 : place);
+  };
+  for (const Type type : types) {
+    const auto row = [type](std::int64_t n) {
+      Bytes bytes = repeated(plain_block(type, 0, 0), 2);
+      const auto e = static_cast<std::size_t>(n);
+      const auto base = static_cast<std::size_t>(templates::kquant::block_bytes(type));
+      std::uint8_t* b = bytes.data() + base;
+      const std::size_t j = e / 32, l = e % 32;
+      if (type == Type::q8_0) {
+        put(bytes, base + 34 * j, half_one);
+        b[34 * j + 2 + l] = 1;
+      } else if (type == Type::q4_0) {
+        put(bytes, base + 18 * j, half_one);
+        std::fill_n(b + 18 * j + 2, 16, std::uint8_t{0x88});  // 8 is zero, 9 one
+        b[18 * j + 2 + l % 16] = l < 16 ? 0x89 : 0x98;
+      } else if (type == Type::q6_k) {
+        put(bytes, base + 208, half_one);
+        // All quants 32, which is zero, but this one 32 + 1.
+        std::fill_n(b + 128, 64, std::uint8_t{0xAA});
+        b[64 * (e / 128) + 32 * (j % 2) + l] = e % 128 < 64 ? 1 : 16;
+      } else {
+        put(bytes, base, half_one);
+        b[(type == Type::q4_k ? 16 : 48) + 32 * (j / 2) + l] = j % 2 == 0 ? 1 : 16;
+      }
+      return bytes;
+    };
+    const auto report =
+        report_of({.problem = {.type = type, .n = 256, .k = 512, .m = 3}, .weights = row, .activations = x});
+    for (std::int64_t n = 0; n < 256; ++n) {
+      INFO(name(type) << " element " << n);
+      for (std::int64_t m = 0; m < 3; ++m) CHECK(report.at(m, n) == x(m, 256 + n));
+    }
+  }
+}
+
+// Row 59 (ROCm/vllm#1246): fewer rows than compute units. Row 74 (llama.cpp#3921): rows on a grid axis of
+// 65535.
+TEST_CASE("few rows and very many", "[kquant][cases]") {
+  const target::Target& target = *target::find("gfx1151");
+  const auto few = templates::kquant::launch({.type = Type::q4_k, .n = 8, .k = 1024, .m = 1}, {}, target);
+  REQUIRE(few);
+  CHECK(few->grid == std::array<std::uint32_t, 3>{8, 1, 1});
+  CHECK(harness::kquant::passes({.problem = {.type = Type::q4_k, .n = 8, .k = 1024}}));
+
+  const templates::kquant::Problem many{.type = Type::q6_k, .n = 250880, .k = 256, .m = 1};
+  const auto launch = templates::kquant::launch(many, {}, target);
+  REQUIRE(launch);
+  CHECK(launch->grid[1] == 1);
+  CHECK(launch->grid[0] > 65535);
+  const std::uint64_t last = launch->grid[0] - 1U;
+  const auto report = report_of({.problem = many, .workgroups = {0, 65534, 65535, 65536, last}});
+  CHECK(report.rows.back() == many.n - 1);
+  CHECK(report.nmse_model() <= 1e-6);
+}
+
+// Row 75 (llama.cpp#6491): a row beyond 2^31 and one beyond 2^32 bytes; the tensor ends with its last row.
+TEST_CASE("rows beyond 2 and 4 GiB", "[kquant][cases]") {
+  for (const Type type : types) {
+    INFO(name(type));
+    const templates::kquant::Problem problem{.type = type, .n = 1000001, .k = 8192, .m = 1};
+    const std::uint64_t beyond_2g = 0x80000000ULL / static_cast<std::uint64_t>(row_bytes(problem)) + 1;
+    const auto report = report_of({.problem = problem,
+                                   .config = {.rows = 1, .pipeline_depth = {}, .waves_per_simd = 0},
+                                   .workgroups = {0, beyond_2g, 2 * beyond_2g, 1000000}});
+    CHECK(report.rows.size() == 4);
+    CHECK(report.nmse_model() <= 1e-6);
+  }
+}
+
+TEST_CASE("refusals say what would be right", "[kquant][cases]") {
+  const target::Target& target = *target::find("gfx1151");
+  const auto refused = [&](const templates::kquant::Problem& p, const templates::kquant::Config& c,
+                           const target::Target& on, std::string_view field) {
+    const auto kernel = templates::kquant::generate(p, c, on);
+    REQUIRE_FALSE(kernel);
+    CHECK(kernel.error().field == field);
+    CHECK_FALSE(kernel.error().allowed.empty());
+  };
+  const templates::kquant::Problem good{.type = Type::q4_k, .n = 8, .k = 256, .m = 1};
+  const auto with = [&](auto change) {
+    templates::kquant::Problem p = good;
+    change(p);
+    return p;
+  };
+  refused(with([](auto& p) { p.n = 0; }), {}, target, "n");
+  refused(with([](auto& p) { p.n = 1LL << 31; }), {}, target, "n");
+  refused(with([](auto& p) { p.k = 128; }), {}, target, "k");
+  refused(with([](auto& p) { p.k = 300; }), {}, target, "k");
+  refused(with([](auto& p) { p.k = 1LL << 40; }), {}, target, "k");
+  refused(with([](auto& p) { p.m = 0; }), {}, target, "m");
+  refused(with([](auto& p) { p.m = 9; }), {}, target, "m");
+  refused(with([](auto& p) { p.type = static_cast<Type>(7); }), {}, target, "type");
+  refused(good, {.rows = 3, .pipeline_depth = {}, .waves_per_simd = 0}, target, "rows");
+  refused(good, {.rows = 1, .pipeline_depth = 3, .waves_per_simd = 0}, target, "pipeline_depth");
+  refused(good, {.rows = 1, .pipeline_depth = {}, .waves_per_simd = 99}, target, "waves_per_simd");
+  refused(good, {}, *target::find("gfx942"), "target");
+}
