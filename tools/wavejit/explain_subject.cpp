@@ -198,7 +198,8 @@ Result<Subject> subject_of(const fs::path& path, const target::Target& target, c
     }
   }
   s.about = fmt::format(
-      "{}; neither a description beside it nor a header of ours: its launch is not known, LDS conflicts are "
+      "{}; no description of a w4a16 launch beside it, no launch file, no header of ours: its launch is not "
+      "known, LDS conflicts are "
       "taken to be none, memory accesses to be dense",
       s.target->name);
   return s;
