@@ -4,18 +4,6 @@
 #include "generator/model/engine.hpp"
 
 namespace wavejit::model {
-namespace {
-
-/// Clocks of the busiest VALU per workgroup iteration: the least that an iteration can take.
-double valu_bound(const Steps& body, const Residency& r, const target::Target& target) {
-  double hold = 0;
-  for (const Step& s : body.list)
-    if (s.unit == Unit::valu || s.unit == Unit::matrix) hold += s.hold;
-  return hold * r.waves / target.simds_per_wgp;
-}
-
-}  // namespace
-
 std::string_view name(Stall stall) {
   switch (stall) {
     case Stall::none:
@@ -44,11 +32,19 @@ std::string_view name(Stall stall) {
   return "";
 }
 
+double valu_bound(const Steps& body, const Residency& r, const target::Target& target) {
+  double hold = 0;
+  for (const Step& s : body.list)
+    if (s.unit == Unit::valu || s.unit == Unit::matrix) hold += s.hold;
+  return hold * r.waves / target.simds_per_wgp;
+}
+
 SteadyState steady_state(const Steps& body, const Residency& residency, const target::Target& target,
                          const RunOptions& options) {
   SteadyState result;
   if (body.list.empty() || residency.workgroups == 0) return result;
-  const auto stagger = static_cast<Clock>(valu_bound(body, residency, target));
+  const auto stagger =
+      options.stagger >= 0 ? options.stagger : static_cast<Clock>(valu_bound(body, residency, target));
   Engine engine({.stretches = {nullptr, &body, nullptr}, .iterations = 0, .total = 0, .stagger = stagger},
                 residency, target, options.trace_events);
   const std::uint64_t warm = std::uint64_t{residency.workgroups} * options.warm_iterations;

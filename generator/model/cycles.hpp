@@ -65,6 +65,8 @@ struct IssueEvent {
 struct RunOptions {
   unsigned warm_iterations = 3, iterations = 6;  ///< of each workgroup, steady state
   std::size_t trace_events = 0;                  ///< most events kept
+  /// Clocks between the starts of resident workgroups; below 0: what the VALU needs for an iteration.
+  Clock stagger = -1;
 };
 
 /// Shares of the window that a pipe was busy, mean over its copies.
@@ -87,6 +89,9 @@ struct SteadyState {
   std::vector<IssueEvent> trace;
   Clock begin = 0, end = 0;  ///< of the window that was counted
 };
+
+/// Clocks of the busiest VALU per workgroup iteration: the least that an iteration can take.
+double valu_bound(const Steps& body, const Residency& residency, const target::Target& target);
 
 /// Endless loop of `body`, workgroups out of step.
 SteadyState steady_state(const Steps& body, const Residency& residency, const target::Target& target,

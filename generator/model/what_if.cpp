@@ -81,7 +81,10 @@ double clocks_without(Cost cost, const Steps& body, const Residency& residency, 
   for (Step& s : steps.list) remove(cost, s);
   target::Target changed = target;
   remove(cost, changed.timing);
-  return steady_state(steps, residency, changed, options).cycles;
+  // Workgroups start as far apart as in the loop as it is: in step they would queue for everything at once.
+  RunOptions same = options;
+  if (same.stagger < 0) same.stagger = static_cast<Clock>(valu_bound(body, residency, target));
+  return steady_state(steps, residency, changed, same).cycles;
 }
 
 double matrix_only(const Steps& body, const Residency& residency, const target::Target& target) {

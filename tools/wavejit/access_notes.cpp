@@ -5,7 +5,8 @@ namespace wavejit::tools {
 
 Result<std::vector<model::AccessNote>> access_notes(const lower::DecodedKernel& kernel,
                                                     const target::Target& target, sim::Memory& memory,
-                                                    sim::LaunchParams launch) {
+                                                    sim::LaunchParams launch,
+                                                    std::vector<std::uint64_t>* executed) {
   constexpr double line_bytes = 128;
   const auto program = sim::Program::create(kernel, target);
   if (!program) return std::unexpected(program.error());
@@ -14,6 +15,7 @@ Result<std::vector<model::AccessNote>> access_notes(const lower::DecodedKernel& 
   launch.options.threads = 1;
   const auto report = sim::run(*program, memory, launch);
   if (!report) return std::unexpected(report.error());
+  if (executed != nullptr) *executed = report->executed;
   std::vector<model::AccessNote> notes;
   for (const sim::AccessStatistics& a : report->accesses) {
     if (a.executed == 0) continue;

@@ -11,9 +11,11 @@ namespace wavejit::tools {
 
 /// Runs workgroup 0 of `launch`. Loads are charged whole 128-byte lines, stores their bytes (L2 gathers
 /// them): the level-1 caches are taken to keep nothing between iterations (resident workgroups touch more
-/// than their 32 KiB). Errors: those of the simulator; faults of the kernel do not matter here.
+/// than their 32 KiB). Errors: those of the simulator; faults of the kernel do not matter here. `executed`,
+/// when given, becomes the count of each instruction.
 Result<std::vector<model::AccessNote>> access_notes(const lower::DecodedKernel& kernel,
                                                     const target::Target& target, sim::Memory& memory,
-                                                    sim::LaunchParams launch);
+                                                    sim::LaunchParams launch,
+                                                    std::vector<std::uint64_t>* executed = nullptr);
 
 }  // namespace wavejit::tools

@@ -17,7 +17,7 @@ namespace {
 
 struct Options {
   ProblemOptions problem;
-  std::string what, against, page, trace;
+  std::string what, against, args, against_args, page, trace;
   unsigned trace_iterations = 1;
   bool json = false;
 };
@@ -55,12 +55,12 @@ Result<Report> find_report(const std::string& what, const ProblemOptions& proble
 
 Result<void> explain(const Options& options) {
   const ProblemOptions& p = options.problem;
-  auto mine = find_report(options.what, p, {p.m, p.n, p.k});
+  auto mine = find_report(options.what, p, {p.m, p.n, p.k, options.args});
   if (!mine) return std::unexpected(mine.error());
   std::optional<Report> theirs;
   if (!options.against.empty()) {
-    AssumedSizes same{p.m, p.n, p.k};
-    if (mine->subject.shape) same = {mine->subject.m, mine->subject.n, mine->subject.k};
+    AssumedSizes same{p.m, p.n, p.k, options.against_args};
+    if (mine->subject.m > 0) same = {mine->subject.m, mine->subject.n, mine->subject.k, options.against_args};
     auto other = find_report(options.against, p, same);
     if (!other) return std::unexpected(other.error());
     theirs = *std::move(other);
@@ -94,6 +94,8 @@ Action add_explain(CLI::App& app) {
                  "A .s or .hsaco file, or the name of a shape; nothing: what --n, --k … say");
   add_problem_options(app, options->problem);
   app.add_option("--against", options->against, "Another file or shape to compare with");
+  app.add_option("--args", options->args, "How a file is launched: a launch file as `wavejit run` takes it");
+  app.add_option("--against-args", options->against_args, "The same for the other file");
   app.add_option("--html", options->page, "Write a page with pictures here");
   app.add_option("--trace", options->trace, "Write a trace of the steady state here; Perfetto opens it");
   app.add_option("--trace-iterations", options->trace_iterations, "Of each wave, in the trace")

@@ -5,7 +5,10 @@
 
 #include <nlohmann/json.hpp>
 
+#include "generator/model/loops.hpp"
+#include "tools/wavejit/access_notes.hpp"
 #include "tools/wavejit/files.hpp"
+#include "tools/wavejit/launch_memory.hpp"
 #include "tools/wavejit/model_kernel.hpp"
 #include "tools/wavejit/own_header.hpp"
 #include "tools/wavejit/peer_objects.hpp"
@@ -98,6 +101,44 @@ Result<void> launch_as_own(Subject& s, const OwnHeader& own, std::int64_t m) {
   return {};
 }
 
+/// Any kernel, launched as the launch file says. What it computes is not known: all its matrix work counts as
+/// useful, each buffer crosses the memory once.
+Result<void> launch_with(Subject& s, const LaunchFile& file) {
+  sim::Memory memory;
+  const auto prepared = prepare_launch(memory, s.kernel, file);
+  if (!prepared) return std::unexpected(prepared.error());
+  sim::LaunchParams params;
+  params.grid = file.grid;
+  params.block = file.block;
+  params.kernarg = std::as_bytes(std::span(prepared->kernarg));
+  params.dynamic_lds_bytes = file.dynamic_lds_bytes;
+  std::vector<std::uint64_t> executed;
+  auto notes = access_notes(s.kernel, *s.target, memory, params, &executed);
+  if (!notes) return std::unexpected(notes.error());
+  s.notes = *std::move(notes);
+  s.simulated = true;
+  const std::uint32_t threads = file.block[0] * file.block[1] * file.block[2];
+  s.facts.waves = (threads + s.target->wave_size - 1) / s.target->wave_size;
+  s.facts.lds_bytes += file.dynamic_lds_bytes;
+  const auto loop = model::hot_loop(s.code);
+  if (!loop) return fail(ErrorCode::invalid_argument, s.name + " has no loop to explain");
+  model::LaunchShape shape;
+  shape.workgroups = std::uint64_t{file.grid[0]} * file.grid[1] * file.grid[2];
+  shape.iterations = std::max<std::uint64_t>(executed.at(loop->own.front()) / s.facts.waves, 1);
+  const target::MatrixShape& matrix = s.target->wmma16;
+  double instructions = 0;
+  for (std::size_t i = 0; i < s.code.size(); ++i)
+    if (s.code[i].pipe() == isa::Pipe::matrix) instructions += static_cast<double>(executed[i]);
+  shape.useful_flop =
+      2.0 * matrix.m * matrix.n * matrix.k * instructions * static_cast<double>(shape.workgroups);
+  for (const auto& [argument, address] : prepared->buffers)
+    shape.dram_bytes += static_cast<double>(memory.find(address)->size);
+  s.shape = shape;
+  s.about = fmt::format("{}, launched as the given file says: grid {} x {} x {}, {} waves", s.target->name,
+                        file.grid[0], file.grid[1], file.grid[2], s.facts.waves);
+  return {};
+}
+
 }  // namespace
 
 Result<Subject> subject_of(const Job& job, std::string name) {
@@ -124,20 +165,29 @@ Result<Subject> subject_of(const fs::path& path, const target::Target& target, c
   description.replace_extension(".json");
   const auto text = read_assembly(path);
   if (!text) return std::unexpected(text.error());
-  if (!*text && describes_a_peer(description)) return from_peer(path, sizes);
+  if (!*text && sizes.args.empty() && describes_a_peer(description)) return from_peer(path, sizes);
   const auto bytes = read_object(path, target);
   if (!bytes) return std::unexpected(bytes.error());
   auto object = lower::decode(*bytes);
   if (!object) return std::unexpected(object.error());
   if (auto ok = note_lines(*object, path); !ok) return std::unexpected(ok.error());
-  if (object->kernels.size() != 1)
-    return fail_field(ErrorCode::invalid_code_object, path.string(),
-                      fmt::format("{} kernels", object->kernels.size()), "one kernel");
+  std::optional<LaunchFile> launch;
+  if (!sizes.args.empty()) {
+    auto file = read_launch_file(sizes.args);
+    if (!file) return std::unexpected(file.error());
+    launch = *std::move(file);
+  }
+  const auto kernel = find_kernel(*object, launch ? launch->kernel : std::string());
+  if (!kernel) return std::unexpected(kernel.error());
   Subject s;
   s.name = path.filename().string();
   s.target = object->target;
-  s.facts = facts_of(object->kernels[0], *s.target);
-  take_kernel(s, std::move(object->kernels[0]));
+  s.facts = facts_of(**kernel, *s.target);
+  take_kernel(s, **kernel);
+  if (launch) {
+    if (auto ok = launch_with(s, *launch); !ok) return std::unexpected(ok.error());
+    return s;
+  }
   if (*text) {
     const auto own = read_own_header(**text, *s.target);
     if (!own) return std::unexpected(own.error());
@@ -148,7 +198,8 @@ Result<Subject> subject_of(const fs::path& path, const target::Target& target, c
     }
   }
   s.about = fmt::format(
-      "{}; neither a description beside it nor a header of ours: its launch is not known, LDS conflicts are "
+      "{}; no description of a w4a16 launch beside it, no launch file, no header of ours: its launch is not "
+      "known, LDS conflicts are "
       "taken to be none, memory accesses to be dense",
       s.target->name);
   return s;

@@ -31,13 +31,15 @@ struct Subject {
 /// A launch to be assumed for a file that does not name one.
 struct AssumedSizes {
   std::optional<std::int64_t> m, n, k;
+  std::filesystem::path args;  ///< launch file of `wavejit run`; goes before all else
 };
 
 /// Generates. Errors: those of generate(), simulator, model.
 Result<Subject> subject_of(const Job& job, std::string name);
 
 /// `.hsaco` or `.s` at `path`: with a JSON description beside it in the format of shared/peers (launched as
-/// that says, or for `sizes`), with the header of our own `.s`, or without either: then no address is known.
+/// that says, or for `sizes`), with a launch file, with the header of our own `.s`, or without any: then no
+/// address is known.
 /// Errors: io, those of assembler, decoder and simulator.
 Result<Subject> subject_of(const std::filesystem::path& path, const target::Target& target,
                            const AssumedSizes& sizes);

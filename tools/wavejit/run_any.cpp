@@ -6,41 +6,20 @@
 
 #include <cmath>
 #include <cstring>
-#include <random>
 
 #include "generator/lower/lower.hpp"
-#include "runtime/device/sim/hidden_arguments.hpp"
 #include "runtime/device/sim/simulator.hpp"
 #include "tests/oracle/format.hpp"
 #include "tools/wavejit/files.hpp"
 #include "tools/wavejit/json.hpp"
 #include "tools/wavejit/launch_file.hpp"
+#include "tools/wavejit/launch_memory.hpp"
 #include "tools/wavejit/progress.hpp"
 
 namespace wavejit::tools {
 namespace {
 
 using Bytes = std::vector<std::uint8_t>;
-using Source = LaunchArgument::Source;
-
-std::span<const std::byte> as_bytes(const Bytes& b) { return std::as_bytes(std::span(b)); }
-
-/// Integers over their whole range; floats normal with deviation 1, as few bits as the type has.
-Bytes random_bytes(std::uint64_t count, ElementType type, std::uint64_t seed) {
-  std::mt19937_64 engine(seed);
-  std::normal_distribution<float> normal;
-  Bytes out(count);
-  for (std::uint64_t at = 0; at + bytes(type) <= count; at += bytes(type)) {
-    std::uint32_t bits = static_cast<std::uint32_t>(engine());
-    const float value = normal(engine);
-    if (type == ElementType::bf16) bits = oracle::encode(value, oracle::Format::bf16);
-    if (type == ElementType::f16) bits = oracle::encode(value, oracle::Format::f16);
-    if (type == ElementType::f32) std::memcpy(&bits, &value, sizeof bits);
-    std::memcpy(out.data() + at, &bits, bytes(type));
-  }
-  return out;
-}
-
 double element(const Bytes& data, std::uint64_t index, ElementType type) {
   std::uint32_t bits = 0;
   std::memcpy(&bits, data.data() + index * bytes(type), bytes(type));
@@ -88,70 +67,6 @@ Result<Comparison> compare(const Bytes& got, const LaunchArgument& a) {
   return c;
 }
 
-Result<std::uint64_t> place(sim::Memory& memory, const LaunchArgument& a, std::string name) {
-  Bytes content;
-  std::uint64_t size = a.bytes;
-  if (a.source == Source::file) {
-    auto read = read_file(a.file);
-    if (!read) return std::unexpected(read.error());
-    content = std::move(*read);
-    if (size != 0 && size != content.size())
-      return fail_field(ErrorCode::invalid_argument, a.file.string(), fmt::format("{} bytes", content.size()),
-                        fmt::format("{} bytes, as \"bytes\" says", size));
-    size = content.size();
-  }
-  auto address = memory.allocate(size, a.alignment, std::move(name));
-  if (!address) return address;
-  if (a.source == Source::random) content = random_bytes(size, a.random_type, a.seed);
-  Result<void> ok;
-  if (a.source == Source::fill) ok = memory.fill(*address, size, static_cast<std::byte>(a.fill));
-  if (!content.empty()) ok = memory.write(*address, as_bytes(content));
-  if (!ok) return std::unexpected(ok.error());
-  return address;
-}
-
-struct Prepared {
-  Bytes kernarg;
-  std::vector<std::pair<const LaunchArgument*, std::uint64_t>> buffers;
-};
-
-Result<Prepared> prepare(sim::Memory& memory, const lower::DecodedKernel& kernel, const LaunchFile& launch) {
-  const auto bound = bind(kernel, launch);
-  if (!bound) return std::unexpected(bound.error());
-  Prepared p;
-  p.kernarg.resize(std::max(kernel.kernarg_segment_size, kernel.descriptor.kernarg_size));
-  sim::fill_hidden_arguments(kernel.args, launch.grid, launch.block, launch.dynamic_lds_bytes,
-                             std::as_writable_bytes(std::span(p.kernarg)));
-  for (const BoundArgument& b : *bound) {
-    std::array<std::uint8_t, 8> bits = b.given->scalar;
-    if (b.given->source != Source::scalar && b.given->source != Source::null) {
-      const std::string name =
-          !b.given->name.empty() ? b.given->name : fmt::format("argument at offset {}", b.metadata->offset);
-      const auto address = place(memory, *b.given, name);
-      if (!address) return std::unexpected(address.error());
-      std::memcpy(bits.data(), &*address, sizeof *address);
-      p.buffers.emplace_back(b.given, *address);
-    }
-    if (b.metadata->offset + std::uint64_t{b.metadata->size} > p.kernarg.size())
-      return fail(ErrorCode::invalid_code_object, "an argument lies outside the kernarg segment");
-    std::memcpy(p.kernarg.data() + b.metadata->offset, bits.data(),
-                std::min<std::size_t>(b.metadata->size, bits.size()));
-  }
-  return p;
-}
-
-const lower::DecodedKernel* find_kernel(const lower::CodeObject& object, const std::string& name) {
-  for (const lower::DecodedKernel& k : object.kernels)
-    if (k.name == name || (name.empty() && object.kernels.size() == 1)) return &k;
-  return nullptr;
-}
-
-std::string kernel_names(const lower::CodeObject& object) {
-  std::string names;
-  for (const lower::DecodedKernel& k : object.kernels) names += (names.empty() ? "" : ", ") + k.name;
-  return names;
-}
-
 void print_report(const sim::RunReport& r, const std::vector<Comparison>& comparisons,
                   const std::string& kernel) {
   fmt::print("{}: {} workgroups, {} wave-instructions in {:.2f} s ({:.2f} million per second)\n", kernel,
@@ -182,22 +97,19 @@ Result<bool> run_any(const std::filesystem::path& object_path, const std::filesy
   auto object = lower::decode(*bytes);
   if (!object) return std::unexpected(object.error());
   if (auto ok = note_lines(*object, object_path); !ok) return std::unexpected(ok.error());
-  const lower::DecodedKernel* kernel =
-      find_kernel(*object, kernel_name.empty() ? launch->kernel : kernel_name);
-  if (kernel == nullptr)
-    return fail_field(ErrorCode::invalid_argument, "kernel",
-                      "'" + (kernel_name.empty() ? launch->kernel : kernel_name) + "'",
-                      "one of " + kernel_names(*object));
+  const auto chosen = find_kernel(*object, kernel_name.empty() ? launch->kernel : kernel_name);
+  if (!chosen) return std::unexpected(chosen.error());
+  const lower::DecodedKernel* kernel = *chosen;
   const auto program = sim::Program::create(*kernel, *object->target);
   if (!program) return std::unexpected(program.error());
   sim::Memory memory;
-  const auto prepared = prepare(memory, *kernel, *launch);
+  const auto prepared = prepare_launch(memory, *kernel, *launch);
   if (!prepared) return std::unexpected(prepared.error());
 
   sim::LaunchParams params;
   params.grid = launch->grid;
   params.block = launch->block;
-  params.kernarg = as_bytes(prepared->kernarg);
+  params.kernarg = std::as_bytes(std::span(prepared->kernarg));
   params.dynamic_lds_bytes = launch->dynamic_lds_bytes;
   params.options = checks;
   ProgressBar bar("workgroups");
