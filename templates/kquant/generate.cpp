@@ -12,7 +12,7 @@ namespace {
 Result<ir::Kernel> compile(const Problem& problem, Config& config, const target::Target& target,
                            const passes::Observer& observer) {
   passes::Options options;
-  options.pipeline = {*config.pipeline_depth, 1};
+  options.pipeline = {config.pipeline_depth, 1};
   const bool chosen = config.waves_per_simd != 0;
   options.measure_register_need = chosen;
   Error last;

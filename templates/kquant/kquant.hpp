@@ -16,7 +16,6 @@
 
 #include <array>
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -50,9 +49,9 @@ std::int64_t row_bytes(const Problem& problem);
 std::int64_t activation_row_bytes(const Problem& problem);
 
 struct Config {
-  unsigned rows = 0;                       ///< rows of weights per wave, 1, 2 or 4; 0 = chosen
-  std::optional<unsigned> pipeline_depth;  ///< passes that loads run ahead: 0, 1, 2; unset = chosen
-  unsigned waves_per_simd = 0;             ///< occupancy wanted; 0 = the highest at which the registers fit
+  unsigned rows = 0;            ///< rows of weights per wave, 1, 2 or 4; 0 = chosen
+  unsigned pipeline_depth = 1;  ///< passes that loads run ahead of the arithmetic: 0, 1, 2
+  unsigned waves_per_simd = 0;  ///< occupancy wanted; 0 = the highest at which the registers fit
 };
 
 /// Checks every field. Errors name field, value and what is allowed; unsupported for wave64 targets.

@@ -54,6 +54,7 @@ class Pass {
   void geometry();
   isa::Operand fetch(isa::Opcode op, const char* name, unsigned dwords, const isa::Operand& address,
                      const isa::Operand& descriptor, const isa::Operand& offset, std::int32_t immediate = 0);
+  [[nodiscard]] std::int64_t lane_bytes() const { return std::int64_t{4} * width_; }
   static isa::Opcode wide_load(unsigned dwords);
   [[nodiscard]] isa::Opcode wide_load() const { return wide_load(width_); }
   /// A run of dwords whose first byte may lie in the middle of the first one (see pass_q6.cpp).

@@ -15,7 +15,7 @@ void PassQ45::setup() {
   const std::int64_t bytes = block_bytes(c_.p.type), base = first_ * bytes,
                      x_base = first_ * activation_block_bytes;
   header_address_ = linear("header_at", base, {{group_, bytes}});
-  quant_address_ = linear("quants_at", base + (five() ? 48 : 16), {{group_, bytes}, {index_, 4 * width_}});
+  quant_address_ = linear("quants_at", base + (five() ? 48 : 16), {{group_, bytes}, {index_, lane_bytes()}});
   if (five()) fifth_address_ = linear("fifth_bits_at", base + 16, {{group_, bytes}, {byte_, 1}});
   x_address_ = linear("x_at", x_base, {{group_, activation_block_bytes}, {chunk_, 64}, {byte_, 1}});
   d_address_ = linear("d_at", x_base + superblock, {{group_, activation_block_bytes}, {chunk_, 16}});

@@ -24,10 +24,10 @@ void PassQ8::setup() {
   const Operand in_superblock = binary(v_and_b32, "block_in_superblock", imm(7), block);
   const std::int64_t base = first_ * block_bytes(Type::q8_0), x_base = first_ * activation_block_bytes;
   scale_at_ = linear("scale_at", base, {{block, 34}});
-  quants_at_ = place_run(linear("quants_at", base + 2, {{block, 34}, {part, 4 * dwords()}}), dwords());
+  quants_at_ = place_run(linear("quants_at", base + 2, {{block, 34}, {part, read_bytes()}}), dwords());
   x_address_ =
       linear("x_at", x_base,
-             {{superblock_index, activation_block_bytes}, {in_superblock, 32}, {part, 4 * dwords()}});
+             {{superblock_index, activation_block_bytes}, {in_superblock, 32}, {part, read_bytes()}});
   d_address_ = linear("d_of_x_at", x_base + superblock,
                       {{superblock_index, activation_block_bytes}, {in_superblock, 8}});
 }
@@ -55,6 +55,7 @@ void PassQ8::multiply(const std::vector<Operand>& acc) {
     for (unsigned read = 0; read < reads(); ++read) {
       const Operand d = f16("d", scales_[r * reads() + read]);
       std::vector<Operand> q;
+      q.reserve(dwords());
       for (unsigned i = 0; i < dwords(); ++i) q.push_back(dword(quants_[r * reads() + read], i));
       for (std::size_t m = 0; m < columns; ++m) {
         Operand integer = imm(0);
@@ -77,8 +78,8 @@ void PassQ4::setup() {
                      x_base = first_ * activation_block_bytes;
   scale_at_ = linear("scale_at", base, {{group_, bytes}, {block, 18}});
   quants_at_ =
-      place_run(linear("quants_at", base + 2, {{group_, bytes}, {block, 18}, {part, 4 * width_}}), width_);
-  x_address_ = linear("x_at", x_base, {{group_, activation_block_bytes}, {block, 32}, {part, 4 * width_}});
+      place_run(linear("quants_at", base + 2, {{group_, bytes}, {block, 18}, {part, lane_bytes()}}), width_);
+  x_address_ = linear("x_at", x_base, {{group_, activation_block_bytes}, {block, 32}, {part, lane_bytes()}});
   d_address_ = linear("d_of_x_at", x_base + superblock, {{group_, activation_block_bytes}, {block, 8}});
 }
 

@@ -29,7 +29,7 @@ PassQ6::Addresses PassQ6::addresses(const Operand& phase) {
     if (phase.is_reg()) b_.emit(v_add_nc_u32, {address}, {phase, address});
     return address;
   };
-  a.low = place_run(at("low_at", 0, {{index_, 4 * width_}}), width_);
+  a.low = place_run(at("low_at", 0, {{index_, lane_bytes()}}), width_);
   a.high = place_run(at("high_at", high_at, {{half_, 32}, {byte_, 1}}), width_);
   const Operand sixteenth = binary(v_lshrrev_b32, "sixteenth", imm(4), byte_);
   a.scales = at("scales_at", scales_at, {{half_, 8}, {quarter_, 2}, {sixteenth, 1}});

@@ -63,6 +63,7 @@ class PassQ8 final : public Pass {
   /// 64 dwords of quants a superblock: two reads of 16 blocks each, or one of 16 or 8.
   [[nodiscard]] unsigned reads() const { return width_ == 4 ? 2 : 1; }
   [[nodiscard]] unsigned dwords() const { return width_ == 1 ? 2 : 4; }
+  [[nodiscard]] std::int64_t read_bytes() const { return std::int64_t{4} * dwords(); }
   RunPlace quants_at_;
   isa::Operand scale_at_;
   std::vector<Run> quants_;           ///< per row and read

@@ -61,9 +61,7 @@ Result<Config> normalise(const Config& config, const Problem& p, const target::T
   };
   if (c.rows == 0) c.rows = choose_rows(p, target);
   if (c.rows != 1 && c.rows != 2 && c.rows != 4) return refuse("rows", c.rows, "1, 2, 4, or 0 to choose");
-  // Loaded activations are what costs registers: with many rows of them the waves hide more than depth.
-  if (!c.pipeline_depth) c.pipeline_depth = p.m <= 2 ? 2 : 1;
-  if (*c.pipeline_depth > 2) return refuse("pipeline_depth", *c.pipeline_depth, "0, 1 or 2");
+  if (c.pipeline_depth > 2) return refuse("pipeline_depth", c.pipeline_depth, "0, 1 or 2");
   if (c.waves_per_simd > target.max_waves_per_simd)
     return refuse("waves_per_simd", c.waves_per_simd, fmt::format("at most {}", target.max_waves_per_simd));
   if (ceil_div(p.n, c.rows) * target.wave_size >= (1LL << 32))
@@ -74,7 +72,7 @@ Result<Config> normalise(const Config& config, const Problem& p, const target::T
 std::string canonical(const Problem& p) { return fmt::format("{} n{} k{} m{}", name(p.type), p.n, p.k, p.m); }
 
 std::string canonical(const Config& c) {
-  return fmt::format("rows {} depth {} occupancy {}", c.rows, c.pipeline_depth.value_or(0), c.waves_per_simd);
+  return fmt::format("rows {} depth {} occupancy {}", c.rows, c.pipeline_depth, c.waves_per_simd);
 }
 
 Result<Launch> launch(const Problem& problem, const Config& config, const target::Target& target) {

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <span>
+
 #include "generator/ir/builder.hpp"
 #include "generator/lower/lower.hpp"
 #include "templates/kquant/entry.hpp"
@@ -58,7 +60,7 @@ Operand Quantiser::descriptor(const char* name, const Operand& base, std::int64_
 std::vector<Operand> Quantiser::load() {
   const unsigned size = bytes(p_.input), quads = per_lane * size / 16;
   const Operand d = descriptor("input_desc", entry_.pointers[0], superblock * size), at = b_.vgpr("input_at");
-  b_.emit(v_mul_u32_u24, {at}, {imm(per_lane * size), entry_.lane});
+  b_.emit(v_mul_u32_u24, {at}, {imm(std::int64_t{per_lane} * size), entry_.lane});
   std::vector<Operand> loaded, x;
   for (unsigned i = 0; i < quads; ++i) {
     loaded.push_back(b_.vgpr("loaded", 4));
@@ -160,9 +162,10 @@ Operand Quantiser::quantised(const std::vector<Operand>& x, const Operand& inver
   }
   const Operand packed = b_.vgpr("packed", 2);
   for (unsigned d = 0; d < 2; ++d) {
+    const std::span<const Operand> four = std::span(q).subspan(std::size_t{4} * d, 4);
     const Operand low = b_.vgpr("low"), high = b_.vgpr("high");
-    b_.emit(v_perm_b32, {low}, {q[4 * d + 1], q[4 * d], imm(0x0C0C0400)});
-    b_.emit(v_perm_b32, {high}, {q[4 * d + 3], q[4 * d + 2], imm(0x04000C0C)});
+    b_.emit(v_perm_b32, {low}, {four[1], four[0], imm(0x0C0C0400)});
+    b_.emit(v_perm_b32, {high}, {four[3], four[2], imm(0x04000C0C)});
     b_.emit(v_or_b32, {packed.slice(d)}, {low, high});
   }
   return packed;

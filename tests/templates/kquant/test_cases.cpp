@@ -106,7 +106,7 @@ TEST_CASE("rows that do not divide by the rows of a wave", "[kquant][cases]") {
       for (const std::int64_t n : {1, 5, 66, 67}) {
         INFO(name(type) << ", n " << n << ", " << rows << " rows per wave");
         const auto report = report_of({.problem = {.type = type, .n = n, .k = 256},
-                                       .config = {.rows = rows, .pipeline_depth = {}, .waves_per_simd = 0}});
+                                       .config = {.rows = rows, .pipeline_depth = 1, .waves_per_simd = 0}});
         CHECK(report.nmse_model() <= 1e-6);
       }
 }
@@ -235,7 +235,7 @@ TEST_CASE("rows beyond 2 and 4 GiB", "[kquant][cases]") {
     const templates::kquant::Problem problem{.type = type, .n = 1000001, .k = 8192, .m = 1};
     const std::uint64_t beyond_2g = 0x80000000ULL / static_cast<std::uint64_t>(row_bytes(problem)) + 1;
     const auto report = report_of({.problem = problem,
-                                   .config = {.rows = 1, .pipeline_depth = {}, .waves_per_simd = 0},
+                                   .config = {.rows = 1, .pipeline_depth = 1, .waves_per_simd = 0},
                                    .workgroups = {0, beyond_2g, 2 * beyond_2g, 1000000}});
     CHECK(report.rows.size() == 4);
     CHECK(report.nmse_model() <= 1e-6);
@@ -265,8 +265,8 @@ TEST_CASE("refusals say what would be right", "[kquant][cases]") {
   refused(with([](auto& p) { p.m = 0; }), {}, target, "m");
   refused(with([](auto& p) { p.m = 9; }), {}, target, "m");
   refused(with([](auto& p) { p.type = static_cast<Type>(7); }), {}, target, "type");
-  refused(good, {.rows = 3, .pipeline_depth = {}, .waves_per_simd = 0}, target, "rows");
+  refused(good, {.rows = 3, .pipeline_depth = 1, .waves_per_simd = 0}, target, "rows");
   refused(good, {.rows = 1, .pipeline_depth = 3, .waves_per_simd = 0}, target, "pipeline_depth");
-  refused(good, {.rows = 1, .pipeline_depth = {}, .waves_per_simd = 99}, target, "waves_per_simd");
+  refused(good, {.rows = 1, .pipeline_depth = 1, .waves_per_simd = 99}, target, "waves_per_simd");
   refused(good, {}, *target::find("gfx942"), "target");
 }

@@ -20,7 +20,7 @@ constexpr Type types[] = {Type::q4_k, Type::q5_k, Type::q6_k, Type::q8_0, Type::
 
 harness::WeightTraffic traffic_of(Type type, std::int64_t blocks, unsigned m = 1) {
   auto outcome = harness::kquant::passes({.problem = {.type = type, .n = 33, .k = 256 * blocks, .m = m},
-                                          .config = {.rows = 1, .pipeline_depth = {}, .waves_per_simd = 0},
+                                          .config = {.rows = 1, .pipeline_depth = 1, .waves_per_simd = 0},
                                           .traffic = true});
   INFO(outcome.text);
   REQUIRE(outcome);

@@ -38,7 +38,7 @@ TEST_CASE("any number of superblocks", "[kquant]") {
       INFO(name(type) << ", " << blocks << " superblocks");
       const unsigned rows = blocks % 2 == 0 ? 2 : 1;
       CHECK(harness::kquant::passes({.problem = {.type = type, .n = 33, .k = 256 * blocks},
-                                     .config = {.rows = rows, .pipeline_depth = {}, .waves_per_simd = 0}}));
+                                     .config = {.rows = rows, .pipeline_depth = 1, .waves_per_simd = 0}}));
     }
 }
 
@@ -47,7 +47,7 @@ TEST_CASE("one to eight tokens; a row's bits do not depend on how many", "[kquan
     for (const std::int64_t blocks : {3, 20, 23}) {
       const auto request = [&](unsigned m, unsigned rows) {
         return Request{.problem = {.type = type, .n = 17, .k = 256 * blocks, .m = m},
-                       .config = {.rows = rows, .pipeline_depth = {}, .waves_per_simd = 0}};
+                       .config = {.rows = rows, .pipeline_depth = 1, .waves_per_simd = 0}};
       };
       const auto one = report_of(request(1, 1));
       for (unsigned m = 1; m <= 8; ++m) {
