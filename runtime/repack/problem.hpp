@@ -7,7 +7,7 @@
 
 namespace wavejit::repack {
 
-/// Zero points are dense: Problem has no stride for them.
+/// The group and strides of a Problem, normalised or not.
 inline Destination destination(const templates::Problem& problem) {
   Destination d;
   d.n = problem.n;
@@ -20,6 +20,7 @@ inline Destination destination(const templates::Problem& problem) {
                                                                           : ZeroPoints::asymmetric;
   d.weight_stride = problem.weight_stride;
   d.scale_stride = problem.scale_stride;
+  d.zero_point_stride = problem.zero_point_stride;
   return d;
 }
 

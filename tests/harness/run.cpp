@@ -124,13 +124,18 @@ Result<void> check_stores(const Tensors& tensors, Report& report) {
 Result<void> ask_oracle(const Tensors& tensors, const Request& request, const Resolved& r,
                         const oracle::Values& values, Report& report) {
   if (!request.compare) return {};
-  const oracle::Shape shape = oracle_shape(r.problem);
+  oracle::Shape shape = oracle_shape(r.problem);
+  if (request.reference) {
+    shape.group = request.reference->group;
+    shape.has_zero_points = true;
+  }
+  const oracle::Values& seen = request.reference ? request.reference->values : values;
   std::vector<oracle::Verdict> verdicts;
   for (const oracle::Block& block : comparison_blocks(report)) {
     const auto output = tensors.read_output(block);
     if (!output) return std::unexpected(output.error());
-    verdicts.push_back(oracle::compare(oracle::product(shape, values, block), output->bits, block,
-                                       shape.format, expected_rounding(r)));
+    verdicts.push_back(oracle::compare(oracle::product(shape, seen, block), output->bits, block, shape.format,
+                                       expected_rounding(r)));
   }
   report.verdict = oracle::merge(verdicts);
   return {};
@@ -161,7 +166,8 @@ Result<Report> run_resolved(std::span<const std::uint8_t> code_object, const Req
   report.tiles_in_all = grid.count();
 
   const oracle::Values values = request.values ? *request.values : oracle::random_values(request.seed);
-  auto tensors = Tensors::create(r.problem, r.launch, report.tiles, values, request.alignment);
+  auto tensors =
+      Tensors::create(r.problem, r.launch, report.tiles, values, request.alignment, request.packed);
   if (!tensors) return std::unexpected(tensors.error());
   if (auto ok = templates::check_addresses(r.launch, tensors->addresses()); !ok)
     return std::unexpected(ok.error());

@@ -19,11 +19,19 @@
 #include "runtime/device/sim/simulator.hpp"
 #include "templates/kernel.hpp"
 #include "tests/harness/card.hpp"
+#include "tests/harness/tensors.hpp"
 #include "tests/harness/tiles.hpp"
 #include "tests/oracle/compare.hpp"
 #include "tests/oracle/problem.hpp"
 
 namespace wavejit::harness {
+
+/// Another description of the same product for the oracle: say, a checkpoint's own tensors where the kernel
+/// reads repacked ones. Zero points are always asked for.
+struct Reference {
+  oracle::Values values;
+  std::int64_t group = 0;  ///< of values.scales and values.zero_points
+};
 
 struct Request {
   templates::Problem problem;
@@ -36,6 +44,8 @@ struct Request {
   std::vector<TileIndex> tiles;                    ///< these workgroups instead, when not empty
   bool compare = true;                             ///< false = run and check stores, ask the oracle nothing
   std::map<std::string, std::uint32_t> alignment;  ///< of an argument's address, by name
+  std::map<std::string, PackedRows> packed;        ///< tensors that somebody else packed, by name
+  std::optional<Reference> reference;              ///< unset = the oracle sees `values`
   sim::Options sim;
 };
 

@@ -38,6 +38,17 @@ Result<void> write_rows(sim::Memory& memory, std::uint64_t address, std::int64_t
   return {};
 }
 
+Result<void> write_packed(sim::Memory& memory, std::uint64_t address, const templates::Argument& argument,
+                          const PackedRows& packed) {
+  const std::int64_t stride = argument.strides.front();
+  for (std::int64_t row = 0; row < packed.rows; ++row) {
+    const auto at = static_cast<std::size_t>(row * stride);
+    const auto bytes = std::span(packed.bytes).subspan(at, static_cast<std::size_t>(packed.row_bytes));
+    if (auto ok = memory.write(address + at, bytes); !ok) return ok;
+  }
+  return {};
+}
+
 void put(std::vector<std::byte>& kernarg, const templates::Argument& argument, std::uint64_t value) {
   assert(argument.size <= sizeof value && argument.offset + argument.size <= kernarg.size());
   std::memcpy(kernarg.data() + argument.offset, &value, argument.size);  // little-endian host, as the device
@@ -95,7 +106,8 @@ Result<void> Tensors::fill(const templates::Argument& argument, std::uint64_t ad
 
 Result<Tensors> Tensors::create(const templates::Problem& problem, const templates::Launch& launch,
                                 const std::vector<Tile>& tiles, const oracle::Values& values,
-                                const std::map<std::string, std::uint32_t>& alignment) {
+                                const std::map<std::string, std::uint32_t>& alignment,
+                                const std::map<std::string, PackedRows>& packed) {
   Tensors tensors;
   const oracle::Shape shape = oracle_shape(problem);
   tensors.kernarg_.assign(launch.kernarg_size, std::byte{0xA5});
@@ -109,8 +121,11 @@ Result<Tensors> Tensors::create(const templates::Problem& problem, const templat
     const auto address =
         tensors.memory_.allocate(static_cast<std::uint64_t>(argument.bytes), align, argument.name);
     if (!address) return std::unexpected(address.error());
-    if (auto ok = tensors.fill(argument, *address, shape, tiles, values); !ok)
-      return std::unexpected(ok.error());
+    const auto given = packed.find(argument.name);
+    const auto filled = given == packed.end()
+                            ? tensors.fill(argument, *address, shape, tiles, values)
+                            : write_packed(tensors.memory_, *address, argument, given->second);
+    if (!filled) return std::unexpected(filled.error());
     if (argument.access == ir::Access::read)
       if (auto ok = tensors.memory_.set_read_only(*address, true); !ok) return std::unexpected(ok.error());
     put(tensors.kernarg_, argument, *address);

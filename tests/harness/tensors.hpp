@@ -23,14 +23,21 @@ namespace wavejit::harness {
 /// The oracle's view of a normalised problem.
 oracle::Shape oracle_shape(const templates::Problem& problem);
 
+/// A tensor's rows as somebody else packed them; bytes between the rows are not looked at.
+struct PackedRows {
+  std::vector<std::byte> bytes;  ///< rows lie as far apart as the launch says
+  std::int64_t rows = 0, row_bytes = 0;
+};
+
 class Tensors {
  public:
   /// Allocates every buffer of `launch` and fills the rows that `tiles` need. `alignment` overrides
-  /// what the launch asks for, by argument name. Errors: those of sim::Memory, and unsupported for
-  /// an argument that no filler knows.
+  /// what the launch asks for, `packed` the tensor's content, both by argument name. Errors: those of
+  /// sim::Memory, and unsupported for an argument that no filler knows.
   static Result<Tensors> create(const templates::Problem& problem, const templates::Launch& launch,
                                 const std::vector<Tile>& tiles, const oracle::Values& values,
-                                const std::map<std::string, std::uint32_t>& alignment);
+                                const std::map<std::string, std::uint32_t>& alignment,
+                                const std::map<std::string, PackedRows>& packed = {});
 
   [[nodiscard]] sim::Memory& memory() { return memory_; }
   /// The kernarg segment: addresses and scalars at their offsets, other bytes 0xA5.

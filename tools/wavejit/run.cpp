@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// wavejit run: a problem, or its edited `.s` or `.hsaco` -> simulator, random data, oracle, verdict.
+// wavejit run: a problem, or its edited `.s` or `.hsaco`, or a layer of a checkpoint -> simulator, random
+// activations, oracle, verdict.
 #include "tests/harness/run.hpp"
 
 #include <fmt/format.h>
@@ -12,6 +13,7 @@
 
 #include "generator/lower/lower.hpp"
 #include "templates/kernel.hpp"
+#include "tests/harness/run_checkpoint.hpp"
 #include "tools/wavejit/commands.hpp"
 #include "tools/wavejit/files.hpp"
 #include "tools/wavejit/json.hpp"
@@ -30,6 +32,8 @@ struct RunOptions {
   std::uint64_t seed = 1;
   std::string soffset = "both";
   std::string args, kernel;
+  std::string checkpoint, layer, format = "auto";
+  bool activation_given = false;
   std::vector<std::string> without_check;
   bool list_checks = false;
   bool global_unaligned = false;
@@ -54,6 +58,52 @@ Result<sim::SoffsetRule> soffset_rule(const std::string& name) {
   if (name == "excluded") return sim::SoffsetRule::excluded;
   if (name == "included") return sim::SoffsetRule::included;
   return fail_field(ErrorCode::invalid_argument, "soffset", name, "both, excluded or included");
+}
+
+/// The layer, and the problem that it makes of the options.
+Result<checkpoint::Layer> read_checkpoint(const RunOptions& options, ProblemOptions& problem) {
+  const ProblemOptions& o = options.problem;
+  if (!o.shape.empty() || o.n || o.k || o.group || o.zero_points || o.bias || !options.file.empty())
+    return fail_field(ErrorCode::invalid_argument, "checkpoint",
+                      "given with a file, --shape, --n, --k, --group, --zero-points or --bias",
+                      "given without them: the layer says all that");
+  if (options.layer.empty())
+    return fail_field(ErrorCode::invalid_argument, "layer", "absent", "the name of a layer of --checkpoint");
+  const auto wanted = checkpoint::wanted_format(options.format);
+  if (!wanted) return std::unexpected(wanted.error());
+  auto layer = checkpoint::read_layer(options.checkpoint, options.layer, *wanted);
+  if (!layer) return layer;
+  const templates::Problem p = harness::problem_of(*layer, {});
+  problem.n = p.n;
+  problem.k = p.k;
+  problem.group = p.group;
+  problem.zero_points = p.zero_points == templates::ZeroPoints::packed;
+  problem.bias = p.bias;
+  if (!options.activation_given && layer->source.scales.dtype == repack::Dtype::f16)
+    problem.activation = "f16";
+  return layer;
+}
+
+Json describe(const checkpoint::Layer& layer, const harness::CheckpointReport& r) {
+  return {{"layer", layer.name},
+          {"format", repack::name(layer.source.format)},
+          {"format_because", layer.format_because},
+          {"n", layer.n},
+          {"k", layer.k},
+          {"group", layer.group},
+          {"tensors", layer.tensors},
+          {"scales_rounded", r.scales.rounded},
+          {"activations_gathered", r.gathered}};
+}
+
+void print_layer(const checkpoint::Layer& layer, const harness::CheckpointReport& r) {
+  const bool symmetric = layer.source.zero_points_declared == repack::ZeroPoints::symmetric;
+  fmt::print("{}: {} ({}), N = {}, K = {}, groups of {}, {}{}\n", layer.name,
+             repack::name(layer.source.format), layer.format_because, layer.n, layer.k, layer.group,
+             symmetric ? "symmetric" : "with zero points", layer.bias ? ", with a bias" : "");
+  if (r.scales.rounded != 0)
+    fmt::print("{} scales were rounded to the activation's type\n", r.scales.rounded);
+  if (r.gathered) fmt::print("g_idx reorders the columns: activations were gathered to match\n");
 }
 
 Json describe(const harness::Report& r) {
@@ -134,7 +184,16 @@ Result<bool> run_command(const RunOptions& options) {
     sim.global_unaligned_mode = options.global_unaligned;
     return run_any(options.file, options.args, options.kernel, options.problem.target, sim, options.json);
   }
-  const auto job = resolve(options.problem);
+  ProblemOptions problem = options.problem;
+  std::optional<checkpoint::Layer> layer;
+  if (!options.checkpoint.empty()) {
+    auto read = read_checkpoint(options, problem);
+    if (!read) return std::unexpected(read.error());
+    layer = *std::move(read);
+  } else if (!options.layer.empty() || options.format != "auto") {
+    return fail_field(ErrorCode::invalid_argument, "checkpoint", "absent", "given with --layer and --format");
+  }
+  const auto job = resolve(problem);
   if (!job) return std::unexpected(job.error());
   const auto soffset = soffset_rule(options.soffset);
   if (!soffset) return std::unexpected(soffset.error());
@@ -155,7 +214,13 @@ Result<bool> run_command(const RunOptions& options) {
   request.sim.progress = [&bar](std::uint64_t done, std::uint64_t all) { bar.update(done, all); };
 
   Result<harness::Report> report;
-  if (options.file.empty()) {
+  std::optional<harness::CheckpointReport> checkpoint;
+  if (layer) {
+    auto ran = harness::run_checkpoint(*layer, request);
+    if (!ran) return std::unexpected(ran.error());
+    checkpoint = *std::move(ran);
+    report = checkpoint->report;
+  } else if (options.file.empty()) {
     report = harness::run(request);
   } else {
     const auto object = read_object(options.file, *job->target);
@@ -169,8 +234,11 @@ Result<bool> run_command(const RunOptions& options) {
   if (!report) return std::unexpected(report.error());
   bar.finish();
   if (options.json) {
-    fmt::print("{}\n", describe(*report).dump(2));
+    Json j = describe(*report);
+    if (checkpoint) j["checkpoint"] = describe(*layer, *checkpoint);
+    fmt::print("{}\n", j.dump(2));
   } else {
+    if (checkpoint) print_layer(*layer, *checkpoint);
     print_text(*report, options.card);
   }
   return report->ok();
@@ -190,6 +258,13 @@ Action add_run(CLI::App& app) {
   app.add_option(
       "--args", options->args,
       "Run any code object: a JSON file with grid, block and arguments (tools/wavejit/launch_file.hpp)");
+  app.add_option("--checkpoint", options->checkpoint,
+                 "Run a layer of this folder of .safetensors (and config.json), repacked");
+  app.add_option("--layer", options->layer,
+                 "With --checkpoint: the layer, such as model.layers.0.mlp.down_proj");
+  app.add_option("--format", options->format,
+                 "With --checkpoint: auto, awq, gptq, gptq_v1, gptq_v2, compressed-tensors, plain, mslk")
+      ->capture_default_str();
   app.add_option("--kernel", options->kernel, "With --args: which kernel of the object");
   app.add_option("--without-check", options->without_check,
                  "Switch a check of the simulator off (repeatable)");
@@ -201,7 +276,9 @@ Action add_run(CLI::App& app) {
       ->capture_default_str();
   app.add_flag("--card", options->card, "Also print what an iteration of the hot loop costs");
   app.add_flag("--json", options->json, "Report as JSON on stdout");
-  return [options] {
+  const CLI::Option* activation = app.get_option("--act");
+  return [options, activation] {
+    options->activation_given = activation->count() > 0;
     const auto right = run_command(*options);
     if (!right) return refuse(right.error(), options->json);
     return *right ? exit_ok : exit_wrong;

@@ -4,7 +4,7 @@
 #include <catch2/catch.hpp>
 #include <functional>
 
-#include "tests/runtime/repack/checkpoint.hpp"
+#include "tests/harness/checkpoint.hpp"
 
 using namespace wavejit;
 using namespace wavejit::repack;

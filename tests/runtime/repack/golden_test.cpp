@@ -4,7 +4,7 @@
 #include <array>
 #include <catch2/catch.hpp>
 
-#include "tests/runtime/repack/checkpoint.hpp"
+#include "tests/harness/checkpoint.hpp"
 
 using namespace wavejit::repack;
 using namespace wavejit::repack::test;

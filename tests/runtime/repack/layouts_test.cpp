@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 
-#include "tests/runtime/repack/checkpoint.hpp"
+#include "tests/harness/checkpoint.hpp"
 
 using namespace wavejit::repack;
 using namespace wavejit::repack::test;

@@ -5,7 +5,7 @@
 #include <functional>
 #include <limits>
 
-#include "tests/runtime/repack/checkpoint.hpp"
+#include "tests/harness/checkpoint.hpp"
 
 using namespace wavejit;
 using namespace wavejit::repack;

@@ -9,7 +9,7 @@
 
 #include "runtime/repack/problem.hpp"
 #include "tests/oracle/format.hpp"
-#include "tests/runtime/repack/checkpoint.hpp"
+#include "tests/harness/checkpoint.hpp"
 
 using namespace wavejit;
 using namespace wavejit::repack;
@@ -51,6 +51,8 @@ TEST_CASE("a destination comes from a kernel's problem", "[repack]") {
   CHECK(d.zero_points == ZeroPoints::symmetric);
   problem.activation = templates::DataType::f16;
   problem.zero_points = templates::ZeroPoints::packed;
+  problem.zero_point_stride = 7;
+  CHECK(destination(problem).zero_point_stride == 7);
   CHECK(destination(problem).scales == Dtype::f16);
   CHECK(destination(problem).zero_points == ZeroPoints::asymmetric);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "tests/runtime/repack/checkpoint.hpp"
+#include "tests/harness/checkpoint.hpp"
 
 #include <array>
 #include <bit>
