@@ -47,7 +47,8 @@ double dequant_valu(const Problem& problem, const Techniques& techniques, const 
 /// VGPRs of a wave at the highest occupancy that register assignment is found to reach. One LDS buffer and
 /// one step ahead: the scheduler can hold all columns' fragments and one of the rows'. In the other forms a
 /// barrier or the unrolled body keeps nearly all fragments of a step alive. Fitted to 760 generated kernels.
-unsigned register_need(const w4a16::Tile& t, const Config& c, const Problem& p, const target::Target& target) {
+unsigned register_need(const w4a16::Tile& t, const Config& c, const Problem& p,
+                       const target::Target& target) {
   const unsigned fragment = target.wmma16.a_dwords;
   const unsigned column_words = p.zero_points == ZeroPoints::packed ? 3 : 2;
   const unsigned accumulators = 8 * t.tiles_m * t.tiles_n;
@@ -69,7 +70,9 @@ Footprint count(const Config& c, const Problem& p, const target::Target& target,
   const auto lines = [&](double rows, double stride, double bytes) {
     return rows * std::min(1.0, stride / line) * std::max(1.0, bytes / line);
   };
-  const auto stride = [](std::int64_t elements, unsigned size) { return static_cast<double>(elements * size); };
+  const auto stride = [](std::int64_t elements, unsigned size) {
+    return static_cast<double>(elements * size);
+  };
   Footprint f;
   f.matrix = c.waves * t.tiles_m * t.tiles_n * t.steps;
   f.valu = c.waves * t.passes_b * word_valu;
@@ -93,7 +96,8 @@ constexpr std::array<std::string_view, 7> rules{
     "the grid can be launched",
     "a wave holds at most 16 tiles of 16x16, half of the registers it can name",
     "a tile has rows or columns for half of the work-items in a load",
-    "two steps ahead each work-item loads one word of weights a step (with more, waits for them overlap badly)",
+    "two steps ahead each work-item loads one word of weights a step (with more, waits for them overlap "
+    "badly)",
     "the VGPRs of a cautious estimate can be named",
     "registers and LDS leave at least two waves per SIMD"};
 

@@ -16,13 +16,13 @@ namespace wavejit::templates {
 
 /// One step of bk along K, all waves of a workgroup together, unless said otherwise.
 struct Footprint {
-  double matrix = 0;                        ///< matrix instructions
-  double valu = 0;                          ///< VALU instructions of dequantisation
-  double lds_loads = 0, lds_stores = 0;     ///< b128, instructions
-  double activation_lines = 0;              ///< 128-byte lines of one row of activations …
-  double other_lines = 0;                   ///< … and of all rows of weights, scales, zero points
-  unsigned rows = 0;                        ///< of activations that are loaded, padding included
-  unsigned registers = 0;                   ///< estimate of a wave's VGPRs at the highest occupancy
+  double matrix = 0;                     ///< matrix instructions
+  double valu = 0;                       ///< VALU instructions of dequantisation
+  double lds_loads = 0, lds_stores = 0;  ///< b128, instructions
+  double activation_lines = 0;           ///< 128-byte lines of one row of activations …
+  double other_lines = 0;                ///< … and of all rows of weights, scales, zero points
+  unsigned rows = 0;                     ///< of activations that are loaded, padding included
+  unsigned registers = 0;                ///< estimate of a wave's VGPRs at the highest occupancy
   unsigned lds_bytes = 0;
   unsigned workgroups = 0;  ///< resident per WGP by registers, LDS and whole workgroups
 };

@@ -148,11 +148,12 @@ Result<Config> parse_config(std::string_view canonical_text) {
   Config c;
   std::array<unsigned, 5> on{};
   std::array<char, 4> mode{};
-  const int fields = std::sscanf(
-      text.c_str(),
-      "tile %4ux%4ux%4u waves %4ux%4u depth %4u unroll %4u lds %4u occupancy %4u %3[a-z] techniques %1u%1u%1u%1u%1u",
-      &c.bm, &c.bn, &c.bk, &c.waves_m, &c.waves_n, &c.pipeline_depth, &c.unroll, &c.lds_buffers,
-      &c.waves_per_simd, mode.data(), on.data(), &on[1], &on[2], &on[3], &on[4]);
+  const int fields =
+      std::sscanf(text.c_str(),
+                  "tile %4ux%4ux%4u waves %4ux%4u depth %4u unroll %4u lds %4u occupancy %4u %3[a-z] "
+                  "techniques %1u%1u%1u%1u%1u",
+                  &c.bm, &c.bn, &c.bk, &c.waves_m, &c.waves_n, &c.pipeline_depth, &c.unroll, &c.lds_buffers,
+                  &c.waves_per_simd, mode.data(), on.data(), &on[1], &on[2], &on[3], &on[4]);
   c.waves = c.waves_m * c.waves_n;
   c.wgp_mode = mode[0] == 'w';
   Techniques& t = c.techniques;

@@ -61,7 +61,9 @@ std::vector<unsigned> occupancies(const Problem& p, const Config& c, const targe
 }
 
 /// What an out_of_registers error says is needed.
-unsigned needed(const Error& error) { return static_cast<unsigned>(std::strtoul(error.given.c_str(), nullptr, 10)); }
+unsigned needed(const Error& error) {
+  return static_cast<unsigned>(std::strtoul(error.given.c_str(), nullptr, 10));
+}
 
 /// The kernel after all passes. With no occupancy asked for, the highest at which the registers fit.
 Result<ir::Kernel> compile(const Problem& problem, Config& config, const target::Target& target,

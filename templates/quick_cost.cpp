@@ -55,8 +55,7 @@ QuickCost::QuickCost(const Candidate& candidate, const Problem& p, const target:
                                : latency + 0.36 * level2_ + overlap * own;
   workgroups_ = std::clamp(f.workgroups, 1U, most_resident);
   for (unsigned r = 1; r <= workgroups_; ++r)
-    per_step_[r] =
-        norm12(busy_ * std::max(1.0, simds / (c.waves * r)), lds_, level2_, wait_ / r);
+    per_step_[r] = norm12(busy_ * std::max(1.0, simds / (c.waves * r)), lds_, level2_, wait_ / r);
   units_ = target.compute_units / cus;
   columns_ = std::ceil(static_cast<double>(p.n) / c.bn);
   steps_ = static_cast<double>(p.k) / c.bk;
@@ -74,8 +73,8 @@ double QuickCost::clocks(std::int64_t m, unsigned& resident, double& dram) const
   const double per_unit = rows_of_groups * columns_ / units_, fullest = std::ceil(per_unit);
   resident = per_unit < workgroups_ ? static_cast<unsigned>(fullest) : workgroups_;
   const double each = steps_ * per_step_[resident] + outside_ / resident;
-  const double computing = per_unit < workgroups_ ? resident * each
-                                                  : std::max(per_unit * each + drain_, fullest * each);
+  const double computing =
+      per_unit < workgroups_ ? resident * each : std::max(per_unit * each + drain_, fullest * each);
   dram = dram_fixed_ + static_cast<double>(m) * dram_per_row_;
   return computing;
 }

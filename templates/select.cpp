@@ -18,7 +18,8 @@ constexpr std::int64_t row_step = 16;
 /// M at which the portfolio is judged: 1 and multiples of 16, denser where launches are short.
 std::vector<std::int64_t> sample_rows() {
   std::vector<std::int64_t> rows{1};
-  for (std::int64_t m = row_step; m <= 4096; m += std::max(row_step, m / 8 / row_step * row_step)) rows.push_back(m);
+  for (std::int64_t m = row_step; m <= 4096; m += std::max(row_step, m / 8 / row_step * row_step))
+    rows.push_back(m);
   // The published measurements' rows: one is not better than another, but these are quoted.
   for (const std::int64_t m : {1322, 2858}) rows.push_back(m);
   return rows;
@@ -111,11 +112,15 @@ std::size_t Portfolio::choose(std::int64_t m) const {
   const std::int64_t rows = (m + row_step - 1) / row_step * row_step;
   std::size_t best = 0;
   double best_time = std::numeric_limits<double>::infinity();
+  bool best_suits = false;
   for (std::size_t i = 0; i < members_.size(); ++i) {
+    // Members too tall for this M serve others; they are taken where nothing else is there.
+    const bool suits = worth_a_look(config(i), rows);
     const double time = time_us(i, rows);
-    if (time < best_time) {
+    if (suits == best_suits ? time < best_time : suits) {
       best = i;
       best_time = time;
+      best_suits = suits;
     }
   }
   return best;

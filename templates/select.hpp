@@ -2,8 +2,8 @@
 // How selection arrives at its choices; what callers need of it is in problem.hpp.
 //
 // A portfolio holds the few Configs that serve every M of a problem: the legal candidates are timed by
-// quick_cost at some sixty M between 1 and 4096, and greedily the one that takes most off the mean excess over
-// the best is added, twelve at most. Each M then takes the member that is quickest for it.
+// quick_cost at some sixty M between 1 and 4096, and greedily the one that takes most off the mean excess
+// over the best is added, twelve at most. Each M then takes the member that is quickest for it.
 #pragma once
 
 #include "templates/quick_cost.hpp"

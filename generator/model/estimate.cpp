@@ -101,10 +101,9 @@ Result<Estimate> Estimator::estimate(const LaunchShape& shape) {
   e.rounds = per_unit / resident;
   const double around = e.overhead_cycles / most;
   const double each = iterations * e.loop.cycles + around;
-  const double computing =
-      per_unit < resident
-          ? most * each
-          : std::max(per_unit * each + drain(most, shape.iterations), std::ceil(per_unit) * each);
+  const double computing = per_unit < resident ? most * each
+                                               : std::max(per_unit * each + drain(most, shape.iterations),
+                                                          std::ceil(per_unit) * each);
   e.dram_cycles =
       shape.dram_bytes / (target_.timing.dram_gigabytes * 1e9) * target_.timing.clock_megahertz * 1e6;
   e.launch_cycles = std::max(computing, e.dram_cycles);

@@ -68,9 +68,9 @@ class Impl {
     if (!compiler) return std::unexpected(compiler.error());
     const unsigned threads =
         options.threads != 0 ? options.threads : std::clamp(std::thread::hardware_concurrency(), 1U, 4U);
-    return std::unique_ptr<Impl>(
-        new Impl(std::move(*devices), std::move(*compiler), std::move(counters), filtered(options),
-                 open_tuning(options, filtered(options)), threads));
+    return std::unique_ptr<Impl>(new Impl(std::move(*devices), std::move(*compiler), std::move(counters),
+                                          filtered(options), open_tuning(options, filtered(options)),
+                                          threads));
   }
 
   Result<Plan> prepare(const templates::Problem& problem, MRange range, std::size_t device) {
@@ -139,8 +139,8 @@ class Impl {
     const target::Target* target = nullptr;
     std::shared_ptr<device::Device> device;
     std::vector<templates::Selection> selections;  ///< empty: no family serves this, the fallback is asked
-    std::vector<templates::Selection> untuned;     ///< what they are without the tuning database, if different
-    Error refusal;                                 ///< the families' reason then
+    std::vector<templates::Selection> untuned;  ///< what they are without the tuning database, if different
+    Error refusal;                              ///< the families' reason then
   };
   Result<Asked> ask(const templates::Problem& problem, MRange range, std::size_t device) const;
   Result<PlanCache::Value> make(const templates::Problem& problem, MRange range, std::size_t device);
@@ -189,7 +189,8 @@ Result<Impl::Asked> Impl::ask(const templates::Problem& problem, MRange range, s
   auto selections = templates::select_configs(asked.problem, *asked.target, range.first, range.last);
   if (!selections) return std::unexpected(selections.error());
   asked.selections = std::move(*selections);
-  auto tuned = tuning_.apply(asked.problem, *asked.target, asked.device->info().target_id, asked.selections, log_);
+  auto tuned =
+      tuning_.apply(asked.problem, *asked.target, asked.device->info().target_id, asked.selections, log_);
   if (tuned) {
     asked.untuned = std::move(asked.selections);
     asked.selections = std::move(*tuned);

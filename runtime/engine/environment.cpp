@@ -94,8 +94,7 @@ void apply_environment(EngineOptions& options) {
     if (const auto value = variable("WAVEJIT_BUNDLES")) options.bundles = split(*value, ':');
   if (options.override_folder.empty())
     options.override_folder = variable("WAVEJIT_OVERRIDE_DIR").value_or("");
-  if (options.tuning_database.empty())
-    options.tuning_database = variable("WAVEJIT_TUNING_DB").value_or("");
+  if (options.tuning_database.empty()) options.tuning_database = variable("WAVEJIT_TUNING_DB").value_or("");
   if (options.dump_folder.empty()) options.dump_folder = variable("WAVEJIT_DUMP_DIR").value_or("");
   set_number("WAVEJIT_CACHE_BYTES", options.cache_bytes, options.log);
   set_number("WAVEJIT_THREADS", options.threads, options.log);

@@ -150,7 +150,8 @@ std::optional<std::string> TuningDatabase::best(std::string_view target_id, std:
   std::size_t machines = 0;
   for (const std::string_view by : {measured, std::string_view("model")}) {
     for (const TuningEntry& e : entries_) {
-      if (e.by != by || e.target_id != target_id || e.build != build || e.problem != problem || e.rows != rows)
+      if (e.by != by || e.target_id != target_id || e.build != build || e.problem != problem ||
+          e.rows != rows)
         continue;
       ++machines;
       for (const TunedTime& t : e.times) {
@@ -165,8 +166,8 @@ std::optional<std::string> TuningDatabase::best(std::string_view target_id, std:
   Excess least;
   for (const auto& [config, x] : configs) {
     // Fewer machines count less; of equally many the mean decides.
-    const bool better = !choice || x.machines > least.machines ||
-                        (x.machines == least.machines && x.sum < least.sum);
+    const bool better =
+        !choice || x.machines > least.machines || (x.machines == least.machines && x.sum < least.sum);
     if (!better) continue;
     choice = config;
     least = x;
@@ -190,9 +191,8 @@ std::optional<std::vector<templates::Selection>> TuningDatabase::apply(
     if (parsed) parsed = templates::normalise(*parsed, problem, target);
     if (parsed) return *parsed;
     if (log)
-      log(LogLevel::warning,
-          fmt::format("tuning database: the Config for {} rows {} to {} is not used: {}", text, bucket.first,
-                      bucket.last, parsed.error().message));
+      log(LogLevel::warning, fmt::format("tuning database: the Config for {} rows {} to {} is not used: {}",
+                                         text, bucket.first, bucket.last, parsed.error().message));
     return std::nullopt;
   };
   std::vector<templates::Selection> result;

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
 // The tuning database: which Config was quickest for a problem and a bucket of M, by measurement.
 //
-// A JSON file: {"wavejit_tuning": 1, "entries": [{"target_id", "build", "problem", "rows": [first, last], "m",
-// "by", "machine", "rounds", "times": [{"config", "us"}]}]}. Target ID, build ID and canonical problem are those
-// of cache keys, so what another build measured is not found: its kernels were others. Several machines may have
-// measured one key; measurements ("hip") go before the model ("model"), and between machines the Config with the
-// least mean excess over each machine's best wins, of those that all have measured.
+// A JSON file: {"wavejit_tuning": 1, "entries": [{"target_id", "build", "problem", "rows": [first, last],
+// "m", "by", "machine", "rounds", "times": [{"config", "us"}]}]}. Target ID, build ID and canonical problem
+// are those of cache keys, so what another build measured is not found: its kernels were others. Several
+// machines may have measured one key; measurements ("hip") go before the model ("model"), and between
+// machines the Config with the least mean excess over each machine's best wins, of those that all have
+// measured.
 #pragma once
 
 #include <filesystem>
@@ -17,7 +18,8 @@
 
 namespace wavejit::engine {
 
-/// The M that one measurement stands for: 16 rows up to 128, then 64 up to 1024, 256 up to 8192, then octaves.
+/// The M that one measurement stands for: 16 rows up to 128, then 64 up to 1024, 256 up to 8192, then
+/// octaves.
 MRange tuning_bucket(std::int64_t m);
 
 struct TunedTime {

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
-// wavejit choices: what selection chooses for the published shapes, and how well its quick estimate agrees with
-// the timing model: order over pairs of Configs, regret of each choice.
+// wavejit choices: what selection chooses for the published shapes, and how well its quick estimate agrees
+// with the timing model: order over pairs of Configs, regret of each choice.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <atomic>
-#include <ctime>
 #include <cmath>
+#include <ctime>
 #include <memory>
 #include <thread>
 
@@ -195,8 +195,9 @@ Result<void> choices(const Options& o) {
     fmt::print("{:8} {:9} {:>5}  {:28} {:>9.1f}", cases[i].kind, cases[i].shape, cases[i].m, brief(a.config),
                a.quick_us);
     if (o.model)
-      fmt::print(" {:>9.1f} {:>9.1f} {:>6.1f}% {:>5.1f}% {:>6}  {}{}", a.modelled_us, a.best_us, 100 * a.regret(),
-                 100 * a.agreement, a.judged, a.best, a.failed == 0 ? "" : fmt::format(" ({} failed)", a.failed));
+      fmt::print(" {:>9.1f} {:>9.1f} {:>6.1f}% {:>5.1f}% {:>6}  {}{}", a.modelled_us, a.best_us,
+                 100 * a.regret(), 100 * a.agreement, a.judged, a.best,
+                 a.failed == 0 ? "" : fmt::format(" ({} failed)", a.failed));
     fmt::print("\n");
     good.push_back(a);
   }
@@ -213,7 +214,8 @@ Action add_choices(CLI::App& app) {
   app.add_option("--kinds", o->kinds, "bf16, bf16+zp, f16, f16+zp")->delimiter(',');
   app.add_flag("--model", o->model, "Also play the candidates in the timing model (minutes)");
   app.add_option("--top", o->top, "With --model: at least this many of each ranking's first");
-  app.add_option("--every", o->every, "With --model: and every n-th of the rest, 0 = none")->capture_default_str();
+  app.add_option("--every", o->every, "With --model: and every n-th of the rest, 0 = none")
+      ->capture_default_str();
   app.add_option("--played", o->played, "Also play whole launches of so many Configs and compare the order");
   app.add_option("-j,--threads", o->threads, "Cases at once");
   return [o] {

@@ -12,10 +12,12 @@ namespace {
 
 void print_rank(std::FILE* to, std::size_t place, const templates::RankedConfig& r, std::string_view mark) {
   const templates::Config& c = r.candidate->config;
-  fmt::print(to, "  {:>4}. {:>9.1f} us  {:>4}x{}x{} waves {}x{} depth {} lds {}  {} workgroups a WGP, {:.0f} clocks a "
-             "step, {}{}{}\n",
-             place + 1, r.launch.time_us, c.bm, c.bn, c.bk, c.waves_m, c.waves_n, c.pipeline_depth, c.lds_buffers,
-             r.launch.resident, r.launch.per_step, r.launch.binds, r.member ? ", of the portfolio" : "", mark);
+  fmt::print(
+      to,
+      "  {:>4}. {:>9.1f} us  {:>4}x{}x{} waves {}x{} depth {} lds {}  {} workgroups a WGP, {:.0f} clocks a "
+      "step, {}{}{}\n",
+      place + 1, r.launch.time_us, c.bm, c.bn, c.bk, c.waves_m, c.waves_n, c.pipeline_depth, c.lds_buffers,
+      r.launch.resident, r.launch.per_step, r.launch.binds, r.member ? ", of the portfolio" : "", mark);
 }
 
 }  // namespace
@@ -26,10 +28,12 @@ void print_choice(std::FILE* to, const Job& job) {
   const std::size_t member = portfolio.choose(job.m);
   const double ms = 1e3 * static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
   const templates::Candidates& all = portfolio.candidates();
-  fmt::print(to, "{} on {}, m {}\n{} Configs considered, {} legal, {} in the portfolio, {:.1f} ms of CPU time\n",
+  fmt::print(to,
+             "{} on {}, m {}\n{} Configs considered, {} legal, {} in the portfolio, {:.1f} ms of CPU time\n",
              templates::canonical(job.problem), job.target->name, job.m, all.considered, all.legal.size(),
              portfolio.size(), ms);
-  for (const templates::Pruned& p : all.pruned) fmt::print(to, "  {:>5} taken out: not so that {}\n", p.count, p.rule);
+  for (const templates::Pruned& p : all.pruned)
+    fmt::print(to, "  {:>5} taken out: not so that {}\n", p.count, p.rule);
   const auto ranking = portfolio.ranking(job.m);
   const std::string choice = templates::canonical(portfolio.config(member));
   fmt::print(to, "by the quick estimate (templates/quick_cost.hpp), of {} for this m:\n", ranking.size());

@@ -8,8 +8,8 @@
 
 namespace wavejit::tools {
 
-/// How many Configs were considered, what each rule took out, the time, the quickest by the quick estimate and the
-/// choice among them.
+/// How many Configs were considered, what each rule took out, the time, the quickest by the quick estimate
+/// and the choice among them.
 void print_choice(std::FILE* to, const Job& job);
 
 }  // namespace wavejit::tools

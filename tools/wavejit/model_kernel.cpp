@@ -11,8 +11,7 @@
 namespace wavejit::tools {
 
 Result<std::vector<model::AccessNote>> notes_of(const lower::DecodedKernel& kernel,
-                                                const target::Target& target,
-                                                const templates::Launch& launch,
+                                                const target::Target& target, const templates::Launch& launch,
                                                 std::vector<std::uint64_t>* executed) {
   sim::Memory memory;
   std::vector<std::byte> kernarg(launch.kernarg_size);

@@ -35,8 +35,7 @@ struct ModelledKernel : PreparedKernel {
 
 /// Costs of the accesses of workgroup 0 of `launch`, over constant data. Errors: those of the simulator.
 Result<std::vector<model::AccessNote>> notes_of(const lower::DecodedKernel& kernel,
-                                                const target::Target& target,
-                                                const templates::Launch& launch,
+                                                const target::Target& target, const templates::Launch& launch,
                                                 std::vector<std::uint64_t>* executed = nullptr);
 
 /// Workgroups, iterations of the hot loop and work of `launch` for `m` rows.

@@ -8,7 +8,8 @@
 namespace wavejit::tools {
 namespace {
 
-/// One shape that stands for all of a kind: its rows of tensors are more than a line apart, as large ones are.
+/// One shape that stands for all of a kind: its rows of tensors are more than a line apart, as large ones
+/// are.
 templates::Problem representative(const templates::Problem& p) {
   templates::Problem small = p;
   small.n = 1024;
@@ -71,10 +72,9 @@ Result<double> ModelTable::played_clocks(const templates::Problem& problem, cons
   const model::Occupancy occupancy = model::occupancy(kernel->facts, target_);
   const double units = 2.0 * target_.compute_units / target_.simds_per_wgp;
   const auto fullest = static_cast<unsigned>(std::ceil(static_cast<double>(shape->workgroups) / units));
-  return model::run_workgroups(*stretches, static_cast<unsigned>(kernel->iterations), fullest,
-                               {std::min(occupancy.workgroups, fullest), kernel->facts.waves,
-                                kernel->facts.wgp_mode},
-                               target_);
+  return model::run_workgroups(
+      *stretches, static_cast<unsigned>(kernel->iterations), fullest,
+      {std::min(occupancy.workgroups, fullest), kernel->facts.waves, kernel->facts.wgp_mode}, target_);
 }
 
 }  // namespace wavejit::tools

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// wavejit tune: times the Configs that selection ranks first for some M and keeps the times in a database that
-// an engine reads. On hip by events, in interleaved rounds, medians; on sim by the timing model.
+// wavejit tune: times the Configs that selection ranks first for some M and keeps the times in a database
+// that an engine reads. On hip by events, in interleaved rounds, medians; on sim by the timing model.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -63,7 +63,8 @@ class Buffers {
     std::vector<std::byte> bits(1 << 20);
     std::mt19937_64 random(1);
     // The exponent's upper bits stay small: no NaN, no overflow.
-    for (std::size_t i = 0; i < bits.size(); ++i) bits[i] = static_cast<std::byte>(random() & (i % 2 == 0 ? 0xFF : 0x3F));
+    for (std::size_t i = 0; i < bits.size(); ++i)
+      bits[i] = static_cast<std::byte>(random() & (i % 2 == 0 ? 0xFF : 0x3F));
     for (std::int64_t at = 0; at < a.bytes; at += static_cast<std::int64_t>(bits.size())) {
       const auto size = std::min<std::size_t>(bits.size(), static_cast<std::size_t>(a.bytes - at));
       auto ok = device_.copy_in(*address + static_cast<std::uint64_t>(at), std::span(bits).first(size));
@@ -146,7 +147,8 @@ Result<std::vector<engine::TunedTime>> measure(device::Device& device, const Job
 }
 
 Result<std::vector<engine::TunedTime>> model(ModelTable& table, const Job& job, std::int64_t m,
-                                             const std::vector<templates::Config>& configs, ProgressBar& bar) {
+                                             const std::vector<templates::Config>& configs,
+                                             ProgressBar& bar) {
   std::vector<engine::TunedTime> result;
   for (const templates::Config& c : configs) {
     const auto us = table.time_us(job.problem, c, m);
@@ -157,7 +159,8 @@ Result<std::vector<engine::TunedTime>> model(ModelTable& table, const Job& job, 
   return result;
 }
 
-std::vector<templates::Config> contenders(const templates::Portfolio& portfolio, std::int64_t m, unsigned top) {
+std::vector<templates::Config> contenders(const templates::Portfolio& portfolio, std::int64_t m,
+                                          unsigned top) {
   std::vector<templates::Config> configs{portfolio.config(portfolio.choose(m))};
   const std::string choice = templates::canonical(configs.front());
   for (const templates::RankedConfig& r : portfolio.ranking(m)) {
@@ -267,8 +270,10 @@ Action add_tune(CLI::App& app) {
   app.add_option("--device", o->device, "hip, hip:N (events) or sim (the timing model, for --target)")
       ->capture_default_str();
   app.add_option("--rows", o->rows, "Numbers of rows, each for its bucket; default: --m")->delimiter(',');
-  app.add_option("--database", o->database, "JSON file that is read, added to and written")->capture_default_str();
-  app.add_option("--top", o->top, "Configs that are timed, selection's choice among them")->capture_default_str();
+  app.add_option("--database", o->database, "JSON file that is read, added to and written")
+      ->capture_default_str();
+  app.add_option("--top", o->top, "Configs that are timed, selection's choice among them")
+      ->capture_default_str();
   app.add_option("--rounds", o->rounds, "On hip: timed rounds over all Configs")
       ->check(CLI::Range(1, 10000))
       ->capture_default_str();
