@@ -112,15 +112,13 @@ std::size_t Portfolio::choose(std::int64_t m) const {
   const std::int64_t rows = (m + row_step - 1) / row_step * row_step;
   std::size_t best = 0;
   double best_time = std::numeric_limits<double>::infinity();
-  bool best_suits = false;
   for (std::size_t i = 0; i < members_.size(); ++i) {
-    // Members too tall for this M serve others; they are taken where nothing else is there.
-    const bool suits = worth_a_look(config(i), rows);
-    const double time = time_us(i, rows);
-    if (suits == best_suits ? time < best_time : suits) {
+    // A tile much taller than M was judged for others: here it has to be clearly better.
+    constexpr double doubt = 1.1;
+    const double time = time_us(i, rows) * (worth_a_look(config(i), rows) ? 1 : doubt);
+    if (time < best_time) {
       best = i;
       best_time = time;
-      best_suits = suits;
     }
   }
   return best;

@@ -41,8 +41,8 @@ qkv 128 128x128x32 w2x2 d1 l1
 qkv 333 384x64x32 w8x1 d1 l1
 qkv 1322 448x64x32 w4x2 d1 l1
 qkv 2858 320x64x32 w4x2 d1 l1
-o_proj 1 48x128x32 w1x8 d1 l1
-o_proj 16 48x128x32 w1x8 d1 l1
+o_proj 1 16x32x32 w1x2 d1 l1
+o_proj 16 16x32x32 w1x2 d1 l1
 o_proj 64 80x128x32 w1x8 d1 l1
 o_proj 128 128x128x32 w2x2 d1 l1
 o_proj 333 112x128x32 w1x8 d1 l1
