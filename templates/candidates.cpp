@@ -91,7 +91,7 @@ Footprint count(const Config& c, const Problem& p, const target::Target& target,
 }
 
 /// Whether a rule takes the Config out; its index in Candidates::pruned.
-constexpr std::array<std::string_view, 7> rules{
+constexpr std::array<std::string_view, 8> rules{
     "it suits the problem and the target (bk divides the group, waves divide the tile, LDS is in budget)",
     "the grid can be launched",
     "a wave holds at most 16 tiles of 16x16, half of the registers it can name",
@@ -99,6 +99,7 @@ constexpr std::array<std::string_view, 7> rules{
     "two steps ahead each work-item loads one word of weights a step (with more, waits for them overlap "
     "badly)",
     "the VGPRs of a cautious estimate can be named",
+    "a tile of 192 rows or more uses a dequantised word in at least 16 matrix instructions of its wave",
     "registers and LDS leave at least two waves per SIMD"};
 
 int rule_against(const Config& c, const Problem& p, const target::Target& target, const Footprint& f) {
@@ -109,7 +110,8 @@ int rule_against(const Config& c, const Problem& p, const target::Target& target
   if (2 * std::max(c.bn, c.bm) < t.rows_per_pass) return 3;
   if (c.pipeline_depth > 1 && t.passes_b > 1) return 4;
   if (cautious_registers(f, c, target) > target.addressable_vgprs) return 5;
-  if (f.workgroups * c.waves < 2U * target.simds_per_wgp) return 6;
+  if (c.bm >= 192 && t.tiles_m * t.tiles_n * t.steps < 16 * t.passes_b) return 6;
+  if (f.workgroups * c.waves < 2U * target.simds_per_wgp) return 7;
   return -1;
 }
 

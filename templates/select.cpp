@@ -158,8 +158,8 @@ Result<std::vector<Selection>> select_configs(const Problem& problem, const targ
     plain.waves = 4;
     const auto fitted = normalise(plain, *p, target);
     if (!fitted) return std::unexpected(fitted.error());
-    return fail_field(ErrorCode::invalid_problem, "n", std::to_string(p->n),
-                      "such that some tile's grid can be launched: at most 65535 tiles of 256 columns");
+    return fail_field(ErrorCode::invalid_argument, "grid.y", std::to_string((p->n + 255) / 256),
+                      "at most 65535 tiles of 256 columns; fewer output columns would do");
   }
   std::vector<Selection> selections;
   std::size_t before = portfolio.size();

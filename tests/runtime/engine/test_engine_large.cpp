@@ -28,7 +28,7 @@ TEST_CASE("Rows 73 and 74: a grid that cannot be launched is refused when it is 
           "[engine][cases]") {
   auto engine = Engine::create(quiet_options());
   REQUIRE(engine);
-  const auto plan = (*engine)->prepare({.n = std::int64_t{65536} * 64, .k = 32, .group = 32}, {1, 1});
+  const auto plan = (*engine)->prepare({.n = std::int64_t{65536} * 256, .k = 32, .group = 32}, {1, 1});
   REQUIRE_FALSE(plan);
   CHECK(plan.error().field == "grid.y");
   CHECK((*engine)->counters().compiles == 0);
