@@ -3,6 +3,7 @@
 
 #include <array>
 #include <bit>
+#include <cstdio>
 
 #include "templates/problem.hpp"
 #include "templates/w4a16/tile.hpp"
@@ -140,6 +141,27 @@ std::string canonical(const Config& c) {
       c.bm, c.bn, c.bk, c.waves_m, c.waves_n, c.pipeline_depth, c.unroll, c.lds_buffers, c.waves_per_simd,
       c.wgp_mode ? "wgp" : "cu", t.magic_dequant, t.pipelined_loads, t.exact_descriptors, t.bank_assignment,
       t.scalar_offsets);
+}
+
+Result<Config> parse_config(std::string_view canonical_text) {
+  const std::string text(canonical_text);
+  Config c;
+  std::array<unsigned, 5> on{};
+  std::array<char, 4> mode{};
+  const int fields =
+      std::sscanf(text.c_str(),
+                  "tile %4ux%4ux%4u waves %4ux%4u depth %4u unroll %4u lds %4u occupancy %4u %3[a-z] "
+                  "techniques %1u%1u%1u%1u%1u",
+                  &c.bm, &c.bn, &c.bk, &c.waves_m, &c.waves_n, &c.pipeline_depth, &c.unroll, &c.lds_buffers,
+                  &c.waves_per_simd, mode.data(), on.data(), &on[1], &on[2], &on[3], &on[4]);
+  c.waves = c.waves_m * c.waves_n;
+  c.wgp_mode = mode[0] == 'w';
+  Techniques& t = c.techniques;
+  t = {on[0] != 0, on[1] != 0, on[2] != 0, on[3] != 0, on[4] != 0};
+  // What was read says whether all of it was: spelling, order and end in one comparison.
+  if (fields != 15 || canonical(c) != text)
+    return bad("config", text, "the canonical text of a Config: " + canonical(Config{}));
+  return c;
 }
 
 }  // namespace wavejit::templates

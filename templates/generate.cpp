@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 #include <chrono>
+#include <cstdlib>
 
 #include "generator/lower/lower.hpp"
 #include "templates/kernel.hpp"
 #include "templates/w4a16/build.hpp"
+#include "templates/w4a16/tile.hpp"
 
 namespace wavejit::templates {
 namespace {
@@ -26,6 +28,43 @@ passes::Options pass_options(const Config& c) {
 /// leave too few registers for two steps of fragments; below 4 a tile is too large anyway.
 constexpr unsigned most_waves = 12;
 
+/// Workgroups that a WGP (in CU mode a CU) holds with `waves` waves on each SIMD.
+unsigned workgroups(unsigned waves, const Config& c, const w4a16::Tile& tile, const target::Target& target) {
+  const unsigned units = c.wgp_mode ? 1 : 2;
+  const unsigned by_lds = target.lds_per_wgp / units / std::max(tile.lds_bytes, 1U);
+  return std::min(waves * target.simds_per_wgp / units / c.waves, by_lds);
+}
+
+/// VGPRs that are live at the loop's end whatever the schedule: accumulators, addresses, loads in flight.
+unsigned fewest_registers(const Config& c, const Problem& p, const w4a16::Tile& tile) {
+  const unsigned words = p.zero_points == ZeroPoints::packed ? 3 : 2;
+  const unsigned loads = 4 * tile.passes_a + words * tile.passes_b;
+  return 8 * tile.tiles_m * tile.tiles_n + (c.pipeline_depth == 0 ? 0 : loads);
+}
+
+/// The register budgets worth a try, by falling waves per SIMD: those that the kernel's certain registers do
+/// not exceed, and of several that hold equally many whole workgroups only the widest.
+std::vector<unsigned> occupancies(const Problem& p, const Config& c, const target::Target& target) {
+  if (c.waves_per_simd != 0) return {c.waves_per_simd};
+  const w4a16::Tile tile(c, p, target.wave_size);
+  const unsigned least = fewest_registers(c, p, tile);
+  std::vector<unsigned> list;
+  for (unsigned waves = std::min<unsigned>(most_waves, target.max_waves_per_simd); waves >= 1; --waves) {
+    const unsigned budget = target::vgpr_budget(target, waves);
+    if (budget < least && waves > 1) continue;
+    if (!list.empty() && target::vgpr_budget(target, list.back()) == budget) continue;
+    const unsigned held = workgroups(waves, c, tile, target);
+    if (!list.empty() && workgroups(list.back(), c, tile, target) == held) list.pop_back();
+    list.push_back(waves);
+  }
+  return list;
+}
+
+/// What an out_of_registers error says is needed.
+unsigned needed(const Error& error) {
+  return static_cast<unsigned>(std::strtoul(error.given.c_str(), nullptr, 10));
+}
+
 /// The kernel after all passes. With no occupancy asked for, the highest at which the registers fit.
 Result<ir::Kernel> compile(const Problem& problem, Config& config, const target::Target& target,
                            const passes::Observer& observer) {
@@ -33,13 +72,12 @@ Result<ir::Kernel> compile(const Problem& problem, Config& config, const target:
   const bool chosen = config.waves_per_simd != 0;
   options.measure_register_need = chosen;
   Error last;
-  unsigned previous_budget = 0;
-  const unsigned first =
-      chosen ? config.waves_per_simd : std::min<unsigned>(most_waves, target.max_waves_per_simd);
-  for (unsigned waves = first; waves >= 1; --waves) {
+  unsigned at_least = 0;
+  const std::vector<unsigned> tries = occupancies(problem, config, target);
+  for (const unsigned waves : tries) {
     const unsigned budget = target::vgpr_budget(target, waves);
-    if (budget == previous_budget) continue;
-    previous_budget = budget;
+    // A schedule under a tighter budget, where registers go before speed, had more than this alive.
+    if (budget < at_least && waves != tries.back()) continue;
     config.waves_per_simd = waves;
     // A schedule that fills the budget to the brim may not pack into tuples: one more try with room.
     for (const int margin : {4, 16}) {
@@ -52,7 +90,7 @@ Result<ir::Kernel> compile(const Problem& problem, Config& config, const target:
       last = ok.error();
       if (last.code != ErrorCode::out_of_registers) return std::unexpected(last);
     }
-    if (chosen) break;
+    if (!chosen) at_least = needed(last);
   }
   return std::unexpected(last);
 }

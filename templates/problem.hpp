@@ -92,6 +92,8 @@ std::string canonical(const Problem& problem);
 constexpr std::int64_t zero_point_rows(const Problem& problem) { return (problem.n + 7) / 8; }
 
 std::string canonical(const Config& config);
+/// The Config that canonical() says so. Errors: invalid_config for any other text.
+Result<Config> parse_config(std::string_view canonical_text);
 
 /// A first choice of Config for a bucket of M by simple rules.
 Result<Config> select_config(const Problem& problem, const target::Target& target, std::int64_t m);

@@ -1,51 +1,83 @@
 // SPDX-License-Identifier: MIT
-// The first choice of a Config, by rules that can be said in a sentence each.
-#include <array>
-#include <map>
-#include <ranges>
+// Selection: all Configs that suit a problem are weighed by quick_cost; few of them, the problem's portfolio,
+// serve all M.
+#include "templates/select.hpp"
 
-#include "templates/problem.hpp"
+#include <algorithm>
+#include <cmath>
+#include <limits>
 
 namespace wavejit::templates {
 namespace {
 
-std::int64_t tiles(std::int64_t extent, unsigned tile) { return (extent + tile - 1) / tile; }
+/// Kernels that one problem may need: each costs its compilation in prepare().
+constexpr std::size_t most_kernels = 12;
+/// Every choice changes at multiples of 16 rows only, which all heights are.
+constexpr std::int64_t row_step = 16;
 
-/// Dequantised weights are reused by every row of the tile, so tall tiles spare VALU: its share beside
-/// one matrix instruction goes with 1 / bm, for either type. Of the heights that still give every WGP a
-/// workgroup, the one that computes fewest rows of this M; of equal ones the tallest. Accumulators take
-/// at most a twelfth of the SIMD's registers: about as many again go to fragments and loads in flight,
-/// and a handful of waves must fit.
-unsigned choose_height(const Problem& p, const target::Target& target, std::int64_t m, const Config& c) {
-  constexpr std::array<unsigned, 6> heights{448, 384, 256, 224, 192, 128};
-  const std::int64_t wgps = target.compute_units / 2;
-  unsigned best = heights.back();
-  for (const unsigned bm : std::views::reverse(heights)) {
-    const bool fills = tiles(m, bm) * tiles(p.n, c.bn) >= wgps;
-    const unsigned accumulators = bm * c.bn / (c.waves * target.wave_size);
-    const bool fits = accumulators * 12 <= target.vgprs_per_simd;
-    if (fills && fits && tiles(m, bm) * bm <= tiles(m, best) * best) best = bm;
-  }
-  return best;
+/// M at which the portfolio is judged: 1 and multiples of 16, denser where launches are short.
+std::vector<std::int64_t> sample_rows() {
+  std::vector<std::int64_t> rows{1};
+  for (std::int64_t m = row_step; m <= 4096; m += std::max(row_step, m / 8 / row_step * row_step))
+    rows.push_back(m);
+  // The published measurements' rows: one is not better than another, but these are quoted.
+  for (const std::int64_t m : {1322, 2858}) rows.push_back(m);
+  return rows;
 }
 
-/// The tile for `m` rows, before it is fitted to a problem.
-Config tile_for(const Problem& problem, const target::Target& target, std::int64_t m) {
-  Config c;
-  c.bk = 32;
-  c.bn = 64;
-  if (m <= 64) {
-    // Few rows: the smallest tile that holds them in one piece, and more columns per workgroup.
-    c.bm = m <= 16 ? 16 : (m <= 32 ? 32 : 64);
-    c.waves = 4;
-    return c;
+/// A tile of more than twice the rows computes mostly nothing, whatever its other merits.
+bool worth_a_look(const Config& c, std::int64_t m) { return c.bm < 2 * std::max<std::int64_t>(m, row_step); }
+
+/// Time at each sampled M, by candidate.
+class Table {
+ public:
+  Table(const std::vector<Candidate>& all, const Problem& p, const target::Target& target,
+        std::vector<std::int64_t> rows)
+      : rows_(std::move(rows)), best_(rows_.size(), std::numeric_limits<double>::infinity()) {
+    times_.reserve(all.size());
+    for (const Candidate& c : all) {
+      const QuickCost full(c, p, target, c.footprint.rows);
+      std::vector<double>& times = times_.emplace_back(rows_.size(), std::numeric_limits<double>::infinity());
+      for (std::size_t i = 0; i < rows_.size(); ++i) {
+        if (!worth_a_look(c.config, rows_[i])) continue;
+        const unsigned loaded = rows_loaded(c, rows_[i]);
+        times[i] = loaded == c.footprint.rows ? full.time_us(rows_[i])
+                                              : QuickCost(c, p, target, loaded).time_us(rows_[i]);
+        best_[i] = std::min(best_[i], times[i]);
+      }
+    }
   }
-  c.waves = 8;
-  c.bm = choose_height(problem, target, m, c);
-  // Two LDS buffers spare a barrier, but tall tiles pay for them in waves per SIMD.
-  c.lds_buffers = c.bm == 128 ? 2 : 1;
-  return c;
-}
+
+  /// The candidate that, added to what `served` holds, takes most off the mean of log(time / best).
+  [[nodiscard]] std::size_t next(const std::vector<double>& served, double& gain) const {
+    std::size_t best = 0;
+    gain = 0;
+    for (std::size_t c = 0; c < times_.size(); ++c) {
+      double sum = 0;
+      for (std::size_t i = 0; i < rows_.size(); ++i)
+        if (times_[c][i] < served[i]) sum += loss(served[i], i) - loss(times_[c][i], i);
+      if (sum > gain) {
+        gain = sum;
+        best = c;
+      }
+    }
+    return best;
+  }
+  void serve(std::size_t c, std::vector<double>& served) const {
+    for (std::size_t i = 0; i < rows_.size(); ++i) served[i] = std::min(served[i], times_[c][i]);
+  }
+  [[nodiscard]] std::size_t size() const { return rows_.size(); }
+
+ private:
+  /// Excess over the best, at most what an unserved M counts.
+  [[nodiscard]] double loss(double time, std::size_t i) const {
+    constexpr double unserved = 10;
+    return std::isinf(time) ? unserved : std::min(time / best_[i] - 1, unserved);
+  }
+  std::vector<std::int64_t> rows_;
+  std::vector<double> best_;
+  std::vector<std::vector<double>> times_;
+};
 
 std::unexpected<Error> bad_m(std::int64_t m) {
   return fail_field(ErrorCode::invalid_argument, "m", std::to_string(m), "at least 1");
@@ -53,11 +85,61 @@ std::unexpected<Error> bad_m(std::int64_t m) {
 
 }  // namespace
 
+Portfolio::Portfolio(const Problem& problem, const target::Target& target)
+    : problem_(problem), target_(target), candidates_(templates::candidates(problem, target)) {
+  const Table table(candidates_.legal, problem, target, sample_rows());
+  std::vector<double> served(table.size(), std::numeric_limits<double>::infinity());
+  while (members_.size() < most_kernels) {
+    double gain = 0;
+    const std::size_t c = table.next(served, gain);
+    constexpr double worth_a_kernel = 0.0005;  // of the mean excess
+    if (gain <= worth_a_kernel * static_cast<double>(table.size())) break;
+    table.serve(c, served);
+    members_.push_back(c);
+  }
+  for (const std::size_t c : members_)
+    costs_.emplace_back(candidates_.legal[c], problem, target, candidates_.legal[c].footprint.rows);
+}
+
+double Portfolio::time_us(std::size_t member, std::int64_t m) const {
+  const Candidate& c = candidates_.legal[members_[member]];
+  const unsigned loaded = rows_loaded(c, m);
+  return loaded == c.footprint.rows ? costs_[member].time_us(m)
+                                    : QuickCost(c, problem_, target_, loaded).time_us(m);
+}
+
+std::size_t Portfolio::choose(std::int64_t m) const {
+  const std::int64_t rows = (m + row_step - 1) / row_step * row_step;
+  std::size_t best = 0;
+  double best_time = std::numeric_limits<double>::infinity();
+  for (std::size_t i = 0; i < members_.size(); ++i) {
+    // A tile much taller than M was judged for others: here it has to be clearly better.
+    constexpr double doubt = 1.1;
+    const double time = time_us(i, rows) * (worth_a_look(config(i), rows) ? 1 : doubt);
+    if (time < best_time) {
+      best = i;
+      best_time = time;
+    }
+  }
+  return best;
+}
+
+std::vector<RankedConfig> Portfolio::ranking(std::int64_t m) const {
+  std::vector<RankedConfig> all;
+  for (std::size_t i = 0; i < candidates_.legal.size(); ++i) {
+    const Candidate& c = candidates_.legal[i];
+    const bool member = std::ranges::find(members_, i) != members_.end();
+    if (!member && !worth_a_look(c.config, m)) continue;
+    all.push_back({&c, QuickCost(c, problem_, target_, rows_loaded(c, m)).launch(m), member});
+  }
+  std::ranges::stable_sort(all, {}, [](const RankedConfig& r) { return r.launch.time_us; });
+  return all;
+}
+
 Result<Config> select_config(const Problem& problem, const target::Target& target, std::int64_t m) {
-  auto p = normalise(problem, target);
-  if (!p) return std::unexpected(p.error());
-  if (m < 1) return bad_m(m);
-  return normalise(tile_for(*p, target, m), *p, target);
+  const auto selections = select_configs(problem, target, m, m);
+  if (!selections) return std::unexpected(selections.error());
+  return selections->front().config;
 }
 
 Result<std::vector<Selection>> select_configs(const Problem& problem, const target::Target& target,
@@ -68,21 +150,29 @@ Result<std::vector<Selection>> select_configs(const Problem& problem, const targ
   if (last < first)
     return fail_field(ErrorCode::invalid_argument, "last", std::to_string(last),
                       "at least first (" + std::to_string(first) + ")");
-  std::map<unsigned, Config> by_height;  // the height says all of tile_for's answer
+  const Portfolio portfolio(*p, target);
+  if (portfolio.size() == 0) {
+    // No Config is legal: the plainest one says why.
+    Config plain;
+    plain.bm = plain.bk = 16;
+    plain.waves = 4;
+    const auto fitted = normalise(plain, *p, target);
+    if (!fitted) return std::unexpected(fitted.error());
+    return fail_field(ErrorCode::invalid_argument, "grid.y", std::to_string((p->n + 255) / 256),
+                      "at most 65535 tiles of 256 columns; fewer output columns would do");
+  }
   std::vector<Selection> selections;
-  for (std::int64_t m = first; m <= last; ++m) {
-    const Config tile = tile_for(*p, target, m);
-    if (!selections.empty() && selections.back().config.bm == tile.bm) {
-      selections.back().last = m;
-      continue;
+  std::size_t before = portfolio.size();
+  for (std::int64_t m = first; m <= last;) {
+    const std::int64_t end = std::min(last, (m + row_step - 1) / row_step * row_step);
+    const std::size_t member = portfolio.choose(m);
+    if (member == before) {
+      selections.back().last = end;
+    } else {
+      selections.push_back({m, end, portfolio.config(member)});
+      before = member;
     }
-    auto it = by_height.find(tile.bm);
-    if (it == by_height.end()) {
-      auto fitted = normalise(tile, *p, target);
-      if (!fitted) return std::unexpected(fitted.error());
-      it = by_height.emplace(tile.bm, *fitted).first;
-    }
-    selections.push_back({m, m, it->second});
+    m = end + 1;
   }
   return selections;
 }

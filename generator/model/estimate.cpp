@@ -2,7 +2,6 @@
 #include "generator/model/estimate.hpp"
 
 #include <cmath>
-#include <map>
 
 #include "generator/model/loops.hpp"
 
@@ -33,45 +32,6 @@ std::string_view binding(const SteadyState& loop, const target::Target& target) 
   return "latency";
 }
 
-/// The workgroups of one WGP: full residency first, then as they run out.
-class Wgp {
- public:
-  Wgp(const Prepared& kernel, const KernelFacts& facts, const target::Target& target,
-      const RunOptions& options)
-      : kernel_(kernel), facts_(facts), target_(target), options_(options) {}
-
-  const SteadyState& loop(unsigned resident) {
-    const auto [at, fresh] = loops_.try_emplace(resident);
-    if (fresh) at->second = steady_state(kernel_.body, residency(resident), target_, options_);
-    return at->second;
-  }
-  /// Clocks that one workgroup alone takes besides its loop.
-  double outside() {
-    constexpr unsigned few = 2;
-    const double whole = run_workgroups(kernel_, few, 1, residency(1), target_);
-    return std::max(whole - few * loop(1).cycles, 0.0) + target_.timing.workgroup_start;
-  }
-  /// What the drain costs beyond the same work at full residency: workgroups end evenly spaced, so each
-  /// residency r below full lasts iterations / R of r workgroups.
-  double drain(unsigned resident, std::uint64_t iterations) {
-    double extra = 0;
-    for (unsigned r = 1; r < resident; ++r)
-      extra += static_cast<double>(iterations) / resident * r *
-               std::max(loop(r).cycles - loop(resident).cycles, 0.0);
-    return extra;
-  }
-
- private:
-  [[nodiscard]] Residency residency(unsigned workgroups) const {
-    return {workgroups, facts_.waves, facts_.wgp_mode};
-  }
-  const Prepared& kernel_;
-  const KernelFacts& facts_;
-  const target::Target& target_;
-  const RunOptions& options_;
-  std::map<unsigned, SteadyState> loops_;
-};
-
 }  // namespace
 
 Occupancy occupancy(const KernelFacts& facts, const target::Target& target) {
@@ -96,42 +56,69 @@ Occupancy occupancy(const KernelFacts& facts, const target::Target& target) {
   return o;
 }
 
-Result<Estimate> estimate(const Prepared& kernel, const KernelFacts& facts, const LaunchShape& shape,
-                          const target::Target& target, const RunOptions& options) {
+const SteadyState& Estimator::loop(unsigned resident) {
+  const auto [at, fresh] = loops_.try_emplace(resident);
+  if (fresh) at->second = steady_state(kernel_.body, residency(resident), target_, options_);
+  return at->second;
+}
+
+double Estimator::outside() {
+  constexpr unsigned few = 2;
+  if (!outside_) {
+    const double whole = run_workgroups(kernel_, few, 1, residency(1), target_);
+    outside_ = std::max(whole - few * loop(1).cycles, 0.0) + target_.timing.workgroup_start;
+  }
+  return *outside_;
+}
+
+/// What the drain costs beyond the same work at full residency: workgroups end evenly spaced, so each
+/// residency r below full lasts iterations / R of r workgroups.
+double Estimator::drain(unsigned resident, std::uint64_t iterations) {
+  double extra = 0;
+  for (unsigned r = 1; r < resident; ++r)
+    extra += static_cast<double>(iterations) / resident * r *
+             std::max(loop(r).cycles - loop(resident).cycles, 0.0);
+  return extra;
+}
+
+Result<Estimate> Estimator::estimate(const LaunchShape& shape) {
   Estimate e;
-  e.occupancy = occupancy(facts, target);
+  e.occupancy = occupancy(facts_, target_);
   const unsigned resident = e.occupancy.workgroups;
   if (resident == 0)
     return fail(ErrorCode::out_of_registers, "no workgroup of this kernel fits: its " +
                                                  std::string(e.occupancy.limit) + " exceed what a WGP has");
-  const std::uint64_t units = target.compute_units / ports(target);
+  const std::uint64_t units = target_.compute_units / ports(target_);
   const double per_unit = static_cast<double>(shape.workgroups) / static_cast<double>(units);
   const auto iterations = static_cast<double>(shape.iterations);
-  Wgp unit(kernel, facts, target, options);
   // Fewer workgroups than fit: the fullest WGP decides.
   const unsigned most = per_unit < resident ? static_cast<unsigned>(std::ceil(per_unit)) : resident;
-  e.loop = unit.loop(most);
+  e.loop = loop(most);
   e.cycles_per_iteration = e.loop.cycles;
-  e.matrix_bound = matrix_bound(kernel.body, facts.waves, target);
+  e.matrix_bound = matrix_bound(kernel_.body, facts_.waves, target_);
   e.iterations = shape.iterations;
-  e.overhead_cycles = unit.outside();
+  e.overhead_cycles = outside();
   e.rounds = per_unit / resident;
-  const double outside = e.overhead_cycles / most;
-  const double each = iterations * e.loop.cycles + outside;
-  const double computing =
-      per_unit < resident
-          ? most * each
-          : std::max(per_unit * each + unit.drain(most, shape.iterations), std::ceil(per_unit) * each);
+  const double around = e.overhead_cycles / most;
+  const double each = iterations * e.loop.cycles + around;
+  const double computing = per_unit < resident ? most * each
+                                               : std::max(per_unit * each + drain(most, shape.iterations),
+                                                          std::ceil(per_unit) * each);
   e.dram_cycles =
-      shape.dram_bytes / (target.timing.dram_gigabytes * 1e9) * target.timing.clock_megahertz * 1e6;
+      shape.dram_bytes / (target_.timing.dram_gigabytes * 1e9) * target_.timing.clock_megahertz * 1e6;
   e.launch_cycles = std::max(computing, e.dram_cycles);
-  e.time_us = e.launch_cycles / target.timing.clock_megahertz;
+  e.time_us = e.launch_cycles / target_.timing.clock_megahertz;
   e.tflops = shape.useful_flop / e.time_us * 1e-6;
-  const double flop_per_clock = 2.0 * target.wmma16.m * target.wmma16.n * target.wmma16.k /
-                                target.wmma16.cycles * target.simds_per_wgp * static_cast<double>(units);
+  const double flop_per_clock = 2.0 * target_.wmma16.m * target_.wmma16.n * target_.wmma16.k /
+                                target_.wmma16.cycles * target_.simds_per_wgp * static_cast<double>(units);
   e.duty = shape.useful_flop / flop_per_clock / e.launch_cycles;
-  e.binds = computing < e.dram_cycles ? "DRAM" : binding(e.loop, target);
+  e.binds = computing < e.dram_cycles ? "DRAM" : binding(e.loop, target_);
   return e;
+}
+
+Result<Estimate> estimate(const Prepared& kernel, const KernelFacts& facts, const LaunchShape& shape,
+                          const target::Target& target, const RunOptions& options) {
+  return Estimator(kernel, facts, target, options).estimate(shape);
 }
 
 Result<Estimate> estimate(std::span<const isa::Instruction> code, const KernelFacts& facts,

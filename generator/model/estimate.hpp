@@ -12,6 +12,7 @@
 // than times.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 
@@ -66,5 +67,34 @@ Result<Estimate> estimate(std::span<const isa::Instruction> code, const KernelFa
 /// The same for stretches that the caller chose.
 Result<Estimate> estimate(const Prepared& kernel, const KernelFacts& facts, const LaunchShape& shape,
                           const target::Target& target, const RunOptions& options = {});
+
+/// One kernel and many launches: what a WGP takes at each residency is played once and kept. Kernels that
+/// differ in strides and trip counts only take the same clocks per iteration, so one stands for them all.
+class Estimator {
+ public:
+  Estimator(Prepared kernel, const KernelFacts& facts, const target::Target& target,
+            const RunOptions& options = {})
+      : kernel_(std::move(kernel)), facts_(facts), target_(target), options_(options) {}
+
+  /// Errors: out_of_registers when no workgroup fits.
+  Result<Estimate> estimate(const LaunchShape& shape);
+  /// Steady state of `resident` workgroups on a WGP.
+  const SteadyState& loop(unsigned resident);
+  /// Clocks that one workgroup alone takes besides its loop.
+  double outside();
+
+ private:
+  [[nodiscard]] Residency residency(unsigned workgroups) const {
+    return {workgroups, facts_.waves, facts_.wgp_mode};
+  }
+  double drain(unsigned resident, std::uint64_t iterations);
+
+  Prepared kernel_;
+  KernelFacts facts_;
+  const target::Target& target_;
+  RunOptions options_;
+  std::map<unsigned, SteadyState> loops_;
+  std::optional<double> outside_;
+};
 
 }  // namespace wavejit::model

@@ -13,6 +13,7 @@
 #include "runtime/engine/plan.hpp"
 #include "runtime/engine/plan_cache.hpp"
 #include "runtime/engine/pool.hpp"
+#include "runtime/engine/tuning.hpp"
 
 namespace wavejit {
 namespace engine {
@@ -45,6 +46,15 @@ Result<std::vector<std::shared_ptr<device::Device>>> open_devices(const EngineOp
   return devices;
 }
 
+/// None where none is asked for or the file is of no use.
+TuningDatabase open_tuning(const EngineOptions& options, const LogFunction& log) {
+  if (options.tuning_database.empty()) return {};
+  auto database = TuningDatabase::read(options.tuning_database);
+  if (database) return std::move(*database);
+  if (log) log(LogLevel::warning, "no tuning database: " + database.error().message);
+  return {};
+}
+
 }  // namespace
 
 class Impl {
@@ -58,8 +68,9 @@ class Impl {
     if (!compiler) return std::unexpected(compiler.error());
     const unsigned threads =
         options.threads != 0 ? options.threads : std::clamp(std::thread::hardware_concurrency(), 1U, 4U);
-    return std::unique_ptr<Impl>(
-        new Impl(std::move(*devices), std::move(*compiler), std::move(counters), threads));
+    return std::unique_ptr<Impl>(new Impl(std::move(*devices), std::move(*compiler), std::move(counters),
+                                          filtered(options), open_tuning(options, filtered(options)),
+                                          threads));
   }
 
   Result<Plan> prepare(const templates::Problem& problem, MRange range, std::size_t device) {
@@ -113,9 +124,11 @@ class Impl {
 
  private:
   Impl(std::vector<std::shared_ptr<device::Device>> devices, std::unique_ptr<Compiler> compiler,
-       std::shared_ptr<LiveCounters> counters, unsigned threads)
+       std::shared_ptr<LiveCounters> counters, LogFunction log, TuningDatabase tuning, unsigned threads)
       : devices_(std::move(devices)),
         counters_(std::move(counters)),
+        log_(std::move(log)),
+        tuning_(std::move(tuning)),
         compiler_(std::move(compiler)),
         modules_(counters_),
         pool_(threads) {}
@@ -126,15 +139,19 @@ class Impl {
     const target::Target* target = nullptr;
     std::shared_ptr<device::Device> device;
     std::vector<templates::Selection> selections;  ///< empty: no family serves this, the fallback is asked
-    Error refusal;                                 ///< the families' reason then
+    std::vector<templates::Selection> untuned;  ///< what they are without the tuning database, if different
+    Error refusal;                              ///< the families' reason then
   };
   Result<Asked> ask(const templates::Problem& problem, MRange range, std::size_t device) const;
   Result<PlanCache::Value> make(const templates::Problem& problem, MRange range, std::size_t device);
+  Result<void> choose_all(const Asked& asked, PlanData& plan);
   Result<Choice> choose(const Asked& asked, const templates::Selection& selection);
   Result<Choice> choose_fallback(const Asked& asked);
 
   std::vector<std::shared_ptr<device::Device>> devices_;
   std::shared_ptr<LiveCounters> counters_;
+  LogFunction log_;
+  TuningDatabase tuning_;
   std::unique_ptr<Compiler> compiler_;
   Modules modules_;
   PlanCache plans_;
@@ -172,6 +189,12 @@ Result<Impl::Asked> Impl::ask(const templates::Problem& problem, MRange range, s
   auto selections = templates::select_configs(asked.problem, *asked.target, range.first, range.last);
   if (!selections) return std::unexpected(selections.error());
   asked.selections = std::move(*selections);
+  auto tuned =
+      tuning_.apply(asked.problem, *asked.target, asked.device->info().target_id, asked.selections, log_);
+  if (tuned) {
+    asked.untuned = std::move(asked.selections);
+    asked.selections = std::move(*tuned);
+  }
   return asked;
 }
 
@@ -233,22 +256,35 @@ Result<PlanCache::Value> Impl::make(const templates::Problem& problem, MRange ra
     plan->intervals.push_back({range.last, 0});
     return plan;
   }
-  // Ranges alternate between few Configs: each is compiled once, for the largest of its ranges.
-  for (const templates::Selection& s : asked->selections) {
+  auto ok = choose_all(*asked, *plan);
+  if (!ok && !asked->untuned.empty()) {
+    if (log_) log_(LogLevel::warning, "the tuning database's Configs are not used: " + ok.error().message);
+    asked->selections = std::move(asked->untuned);
+    plan->choices.clear();
+    plan->intervals.clear();
+    ok = choose_all(*asked, *plan);
+  }
+  if (!ok) return std::unexpected(ok.error());
+  return plan;
+}
+
+/// Ranges alternate between few Configs: each is compiled once, for the largest of its ranges.
+Result<void> Impl::choose_all(const Asked& asked, PlanData& plan) {
+  for (const templates::Selection& s : asked.selections) {
     const std::string text = templates::canonical(s.config);
     std::size_t index = 0;
-    while (index < plan->choices.size() && templates::canonical(plan->choices[index].config) != text) ++index;
-    if (index == plan->choices.size()) {
+    while (index < plan.choices.size() && templates::canonical(plan.choices[index].config) != text) ++index;
+    if (index == plan.choices.size()) {
       templates::Selection widest = s;
-      for (const templates::Selection& other : asked->selections)
+      for (const templates::Selection& other : asked.selections)
         if (templates::canonical(other.config) == text) widest.last = std::max(widest.last, other.last);
-      auto choice = choose(*asked, widest);
+      auto choice = choose(asked, widest);
       if (!choice) return std::unexpected(choice.error());
-      plan->choices.push_back(std::move(*choice));
+      plan.choices.push_back(std::move(*choice));
     }
-    plan->intervals.push_back({s.last, static_cast<std::uint32_t>(index)});
+    plan.intervals.push_back({s.last, static_cast<std::uint32_t>(index)});
   }
-  return plan;
+  return {};
 }
 
 Counters Impl::counters() const {

@@ -58,6 +58,7 @@ struct EngineOptions {
   std::chrono::milliseconds cache_lock_timeout{30'000};
   std::vector<std::string> bundles;  ///< opened before any cache, in this order
   std::string override_folder;       ///< edited `.s` files; "" = none
+  std::string tuning_database;       ///< made by `wavejit tune`; "" = none; unusable = a warning, and none
   std::string dump_folder;           ///< where compiled kernels are written; "" = nowhere
   unsigned threads = 0;              ///< that prepare in the background; 0 = as many as cores, at most 4
   bool check = true;                 ///< the static checker judges every compiled kernel before it is loaded

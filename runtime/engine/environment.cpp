@@ -22,6 +22,7 @@ constexpr std::array<Variable, 12> table{{
     {"WAVEJIT_CACHE_BYTES", "size limit of the disk cache in bytes"},
     {"WAVEJIT_BUNDLES", "bundle files to open before any cache, separated by colons"},
     {"WAVEJIT_OVERRIDE_DIR", "folder of edited .s files that replace generated kernels"},
+    {"WAVEJIT_TUNING_DB", "database of measured choices made by `wavejit tune`"},
     {"WAVEJIT_DUMP_DIR", "folder to which compiled kernels are written (.s, .hsaco, .key)"},
     {"WAVEJIT_THREADS", "threads that prepare kernels in the background"},
     {"WAVEJIT_LOG", "log level: debug, info, warning, off; without a log function, to standard error"},
@@ -93,6 +94,7 @@ void apply_environment(EngineOptions& options) {
     if (const auto value = variable("WAVEJIT_BUNDLES")) options.bundles = split(*value, ':');
   if (options.override_folder.empty())
     options.override_folder = variable("WAVEJIT_OVERRIDE_DIR").value_or("");
+  if (options.tuning_database.empty()) options.tuning_database = variable("WAVEJIT_TUNING_DB").value_or("");
   if (options.dump_folder.empty()) options.dump_folder = variable("WAVEJIT_DUMP_DIR").value_or("");
   set_number("WAVEJIT_CACHE_BYTES", options.cache_bytes, options.log);
   set_number("WAVEJIT_THREADS", options.threads, options.log);

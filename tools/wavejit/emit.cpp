@@ -15,6 +15,7 @@
 #include "tests/harness/card.hpp"
 #include "tests/harness/run.hpp"
 #include "tools/wavejit/commands.hpp"
+#include "tools/wavejit/explain_choice.hpp"
 #include "tools/wavejit/files.hpp"
 #include "tools/wavejit/json.hpp"
 #include "tools/wavejit/options.hpp"
@@ -117,6 +118,7 @@ void print_text(const templates::GeneratedKernel& kernel, const harness::Card& c
 Result<void> emit(const EmitOptions& options) {
   const auto job = resolve(options.problem);
   if (!job) return std::unexpected(job.error());
+  if (options.problem.explain_choice) print_choice(stderr, *job);
   const auto launch = templates::launch(job->problem, job->config, *job->target, job->m);
   if (!launch) return std::unexpected(launch.error());
 
@@ -153,6 +155,8 @@ Result<void> emit(const EmitOptions& options) {
 Action add_emit(CLI::App& app) {
   const auto options = std::make_shared<EmitOptions>();
   add_problem_options(app, options->problem);
+  app.add_flag("--explain-choice", options->problem.explain_choice,
+               "Say on stderr how the Config was chosen");
   app.add_option("-o,--output", options->assembly_path, "Write the assembly here (- = stdout)");
   app.add_option("--object", options->object_path, "Write the code object here");
   app.add_option("--dump-after", options->dump_after,

@@ -41,6 +41,8 @@ int run_command(int argc, char** argv) {
   add("cache", "Look after the cache of compiled kernels", add_cache);
   add("explain", "What a kernel costs, where its clocks go, what binds", add_explain);
   add("ablate", "What each technique is worth, by the timing model", add_ablate);
+  add("choices", "What selection chooses, held against the timing model", add_choices);
+  add("tune", "Time the best Configs of a problem and keep the times for an engine", add_tune);
   add("calibrate", "Compare the timing model with what was measured on GPUs", add_calibrate);
   add("selftest", "Run every kernel family on a device against the oracles and time it", add_selftest);
   add("info", "Targets, LLVM version, devices", add_info);

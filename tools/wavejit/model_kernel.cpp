@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: MIT
 #include "tools/wavejit/model_kernel.hpp"
 
+#include <algorithm>
 #include <cstring>
 
 #include "generator/lower/lower.hpp"
+#include "generator/model/loops.hpp"
 #include "tools/wavejit/access_notes.hpp"
 
 namespace wavejit::tools {
 
 Result<std::vector<model::AccessNote>> notes_of(const lower::DecodedKernel& kernel,
-                                                const target::Target& target,
-                                                const templates::Launch& launch) {
+                                                const target::Target& target, const templates::Launch& launch,
+                                                std::vector<std::uint64_t>* executed) {
   sim::Memory memory;
   std::vector<std::byte> kernarg(launch.kernarg_size);
   for (const templates::Argument& a : launch.arguments) {
@@ -29,7 +31,7 @@ Result<std::vector<model::AccessNote>> notes_of(const lower::DecodedKernel& kern
   params.block = launch.block;
   params.kernarg = kernarg;
   params.dynamic_lds_bytes = launch.dynamic_lds_bytes;
-  return access_notes(kernel, target, memory, std::move(params));
+  return access_notes(kernel, target, memory, std::move(params), executed);
 }
 
 model::LaunchShape shape_of(const templates::Problem& p, const templates::Config& config,
@@ -44,12 +46,35 @@ model::LaunchShape shape_of(const templates::Problem& p, const templates::Config
   return s;
 }
 
-Result<ModelledKernel> model_generated(const templates::Problem& problem, const templates::Config& config,
-                                       const target::Target& target, std::int64_t m,
-                                       const model::RunOptions& options) {
+namespace {
+
+/// Executions of the hot loop's first access by one wave of the simulated workgroup; 1 where there is none.
+std::uint64_t iterations_of(const PreparedKernel& k, const std::vector<std::uint64_t>& executed) {
+  const auto loop = model::hot_loop(k.code);
+  if (!loop) return 1;
+  return std::max<std::uint64_t>(executed.at(loop->own.front()) / k.facts.waves, 1);
+}
+
+}  // namespace
+
+Result<model::Prepared> PreparedKernel::stretches() const {
+  const auto loop = model::hot_loop(code);
+  if (!loop) return fail(ErrorCode::invalid_argument, "the kernel has no loop to model");
+  return model::prepare(code, model::split(code, loop->own), notes, *kernel.target);
+}
+
+Result<model::LaunchShape> launch_shape(const templates::Problem& p, const templates::Config& config,
+                                        const target::Target& target, std::int64_t m) {
+  const auto launch = templates::launch(p, config, target, m);
+  if (!launch) return std::unexpected(launch.error());
+  return shape_of(p, config, *launch, m);
+}
+
+Result<PreparedKernel> prepare_generated(const templates::Problem& problem, const templates::Config& config,
+                                         const target::Target& target, std::int64_t m) {
   auto generated = templates::generate(problem, config, target);
   if (!generated) return std::unexpected(generated.error());
-  ModelledKernel result;
+  PreparedKernel result;
   result.kernel = *std::move(generated);
   const templates::GeneratedKernel& k = result.kernel;
   const auto launch = templates::launch(k.problem, k.config, target, m);
@@ -58,12 +83,27 @@ Result<ModelledKernel> model_generated(const templates::Problem& problem, const 
   if (!object) return std::unexpected(object.error());
   const lower::DecodedKernel& decoded = object->kernels.at(0);
   for (const lower::DecodedInstruction& i : decoded.instructions) result.code.push_back(i.inst);
-  auto notes = notes_of(decoded, target, *launch);
+  result.facts = {k.ir.vgprs_used, k.ir.agprs_used, k.ir.lds_bytes(), k.config.waves, k.config.wgp_mode};
+  std::vector<std::uint64_t> executed;
+  auto notes = notes_of(decoded, target, *launch, &executed);
   if (!notes) return std::unexpected(notes.error());
   result.notes = *std::move(notes);
-  result.facts = {k.ir.vgprs_used, k.ir.agprs_used, k.ir.lds_bytes(), k.config.waves, k.config.wgp_mode};
-  result.shape = shape_of(k.problem, k.config, *launch, m);
-  auto e = model::estimate(result.code, result.facts, result.shape, target, result.notes, options);
+  result.iterations = iterations_of(result, executed);
+  return result;
+}
+
+Result<ModelledKernel> model_generated(const templates::Problem& problem, const templates::Config& config,
+                                       const target::Target& target, std::int64_t m,
+                                       const model::RunOptions& options) {
+  auto prepared = prepare_generated(problem, config, target, m);
+  if (!prepared) return std::unexpected(prepared.error());
+  ModelledKernel result{*std::move(prepared), {}, {}};
+  const auto shape = launch_shape(result.kernel.problem, result.kernel.config, target, m);
+  if (!shape) return std::unexpected(shape.error());
+  result.shape = *shape;
+  auto stretches = result.stretches();
+  if (!stretches) return std::unexpected(stretches.error());
+  auto e = model::estimate(*stretches, result.facts, result.shape, target, options);
   if (!e) return std::unexpected(e.error());
   result.estimate = *std::move(e);
   return result;

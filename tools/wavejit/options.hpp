@@ -28,6 +28,7 @@ struct ProblemOptions {
   std::optional<unsigned> waves, waves_m, waves_n, depth, unroll, lds_buffers, waves_per_simd;
   bool cu_mode = false;
   std::vector<std::string> without;
+  bool explain_choice = false;  ///< of emit and run
 };
 
 void add_problem_options(CLI::App& app, ProblemOptions& options);

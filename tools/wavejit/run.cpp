@@ -15,6 +15,7 @@
 #include "templates/kernel.hpp"
 #include "tests/harness/run_checkpoint.hpp"
 #include "tools/wavejit/commands.hpp"
+#include "tools/wavejit/explain_choice.hpp"
 #include "tools/wavejit/files.hpp"
 #include "tools/wavejit/json.hpp"
 #include "tools/wavejit/options.hpp"
@@ -195,6 +196,7 @@ Result<bool> run_command(const RunOptions& options) {
   }
   const auto job = resolve(problem);
   if (!job) return std::unexpected(job.error());
+  if (options.problem.explain_choice) print_choice(stderr, *job);
   const auto soffset = soffset_rule(options.soffset);
   if (!soffset) return std::unexpected(soffset.error());
   if (!options.whole && options.sample == 0)
@@ -251,6 +253,8 @@ Action add_run(CLI::App& app) {
   app.add_option("file", options->file,
                  "Run this .s or .hsaco in the generated kernel's place (same problem and config)");
   add_problem_options(app, options->problem);
+  app.add_flag("--explain-choice", options->problem.explain_choice,
+               "Say on stderr how the Config was chosen");
   auto* sample =
       app.add_option("--sample", options->sample, "Workgroups to run; tails, first and middle come first")
           ->capture_default_str();

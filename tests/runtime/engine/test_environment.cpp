@@ -39,6 +39,7 @@ TEST_CASE("Variables stand in for what the program left at its default", "[engin
   const Set bytes("WAVEJIT_CACHE_BYTES", "4096");
   const Set bundles("WAVEJIT_BUNDLES", "a.wjb:b.wjb");
   const Set overrides("WAVEJIT_OVERRIDE_DIR", "/o");
+  const Set tuning("WAVEJIT_TUNING_DB", "/t.json");
   const Set dump("WAVEJIT_DUMP_DIR", "/d");
   const Set threads("WAVEJIT_THREADS", "3");
   const Set library("WAVEJIT_HIP_LIBRARY", "/lib/x.so");
@@ -49,6 +50,7 @@ TEST_CASE("Variables stand in for what the program left at its default", "[engin
   CHECK(options.cache_bytes == 4096);
   CHECK(options.bundles == std::vector<std::string>{"a.wjb", "b.wjb"});
   CHECK(options.override_folder == "/o");
+  CHECK(options.tuning_database == "/t.json");
   CHECK(options.dump_folder == "/d");
   CHECK(options.threads == 3);
   CHECK(options.open.hip_library == "/lib/x.so");

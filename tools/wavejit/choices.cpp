@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: MIT
+// wavejit choices: what selection chooses for the published shapes, and how well its quick estimate agrees
+// with the timing model: order over pairs of Configs, regret of each choice.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <ctime>
+#include <memory>
+#include <thread>
+
+#include "templates/select.hpp"
+#include "tools/wavejit/commands.hpp"
+#include "tools/wavejit/json.hpp"
+#include "tools/wavejit/model_table.hpp"
+#include "tools/wavejit/options.hpp"
+#include "tools/wavejit/progress.hpp"
+#include "tools/wavejit/shapes.hpp"
+
+namespace wavejit::tools {
+namespace {
+
+struct Options {
+  std::string target = "gfx1151";
+  std::vector<std::int64_t> rows{1, 16, 64, 128, 333, 1322, 2858};
+  std::vector<std::string> kinds{"bf16", "bf16+zp", "f16", "f16+zp"};
+  unsigned top = 0, every = 1, played = 0, threads = 0;
+  bool model = false, json = false;
+};
+
+struct Case {
+  std::string shape, kind;
+  templates::Problem problem;
+  std::int64_t m = 0;
+};
+
+/// One Config of a case, by both estimates.
+struct Judged {
+  const templates::Candidate* candidate = nullptr;
+  double quick = 0, modelled = 0;
+  std::string failure;
+};
+
+struct Answer {
+  std::size_t considered = 0, legal = 0;
+  double choose_ms = 0;  ///< CPU time of the choice from nothing
+  templates::Config config;
+  double quick_us = 0, modelled_us = 0, best_us = 0;
+  std::string best;
+  std::size_t judged = 0, failed = 0;
+  double agreement = 0;  ///< of pairs of Configs that the model tells apart by more than 1 %, the same order
+  [[nodiscard]] double regret() const { return modelled_us / best_us - 1; }
+};
+
+std::vector<Case> cases_of(const Options& o) {
+  std::vector<Case> all;
+  for (const std::string& kind : o.kinds)
+    for (const NamedShape& s : named_shapes())
+      for (const std::int64_t m : o.rows) {
+        templates::Problem p;
+        p.n = s.n;
+        p.k = s.k;
+        p.group = s.group;
+        if (kind.starts_with("f16")) p.activation = templates::DataType::f16;
+        if (kind.ends_with("+zp")) p.zero_points = templates::ZeroPoints::packed;
+        all.push_back({std::string(s.name), kind, p, m});
+      }
+  return all;
+}
+
+double agreement(const std::vector<Judged>& all) {
+  constexpr double tie = 1.01;
+  std::size_t pairs = 0, right = 0;
+  for (std::size_t i = 0; i < all.size(); ++i)
+    for (std::size_t j = 0; j < i; ++j) {
+      const double a = all[i].modelled, b = all[j].modelled;
+      if (std::max(a, b) < tie * std::min(a, b)) continue;
+      ++pairs;
+      right += (a < b) == (all[i].quick < all[j].quick) ? 1 : 0;
+    }
+  return pairs == 0 ? 1 : static_cast<double>(right) / static_cast<double>(pairs);
+}
+
+/// Config as the table says it.
+std::string brief(const templates::Config& c) {
+  return fmt::format("{}x{}x{} w{}x{} d{} l{}", c.bm, c.bn, c.bk, c.waves_m, c.waves_n, c.pipeline_depth,
+                     c.lds_buffers);
+}
+
+double cpu_milliseconds() { return 1e3 * static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
+
+Result<Answer> answer(const Case& c, const Options& o, const target::Target& target, ModelTable& table) {
+  auto problem = templates::normalise(c.problem, target);
+  if (!problem) return std::unexpected(problem.error());
+  Answer a;
+  const double start = cpu_milliseconds();
+  const templates::Portfolio portfolio(*problem, target);
+  a.config = portfolio.config(portfolio.choose(c.m));
+  a.choose_ms = cpu_milliseconds() - start;
+  a.considered = portfolio.candidates().considered;
+  a.legal = portfolio.candidates().legal.size();
+  const auto ranking = portfolio.ranking(c.m);
+  const std::string chosen = templates::canonical(a.config);
+  std::vector<Judged> judged;
+  for (std::size_t i = 0; i < ranking.size(); ++i) {
+    const templates::Config& config = ranking[i].candidate->config;
+    const bool is_choice = templates::canonical(config) == chosen;
+    if (is_choice) a.quick_us = ranking[i].launch.time_us;
+    if (!o.model || !(is_choice || i < o.top || (o.every > 0 && i % o.every == 0))) continue;
+    const auto us = table.time_us(*problem, config, c.m);
+    if (!us) {
+      ++a.failed;
+      if (is_choice) return std::unexpected(us.error());
+      continue;
+    }
+    judged.push_back({ranking[i].candidate, ranking[i].launch.time_us, *us, {}});
+    if (is_choice) a.modelled_us = *us;
+    if (a.best_us == 0 || *us < a.best_us) {
+      a.best_us = *us;
+      a.best = brief(config);
+    }
+  }
+  a.judged = judged.size();
+  a.agreement = agreement(judged);
+  return a;
+}
+
+void print_summary(const std::vector<Answer>& all) {
+  double regret = 0, worst = 0, agree = 0, least = 1, slowest = 0;
+  for (const Answer& a : all) {
+    regret += a.regret();
+    worst = std::max(worst, a.regret());
+    agree += a.agreement;
+    least = std::min(least, a.agreement);
+    slowest = std::max(slowest, a.choose_ms);
+  }
+  const auto n = static_cast<double>(all.size());
+  fmt::print("\n{} choices, the slowest in {:.1f} ms of CPU time\n", all.size(), slowest);
+  if (all.empty() || all.front().best_us == 0) return;
+  fmt::print("regret: mean {:.2f} %, worst {:.2f} %\norder of pairs: mean {:.1f} % right, worst {:.1f} %\n",
+             100 * regret / n, 100 * worst, 100 * agree / n, 100 * least);
+}
+
+/// Orders of a sample by the quick estimate and by whole played launches.
+Result<void> compare_played(const Options& o, const target::Target& target, ModelTable& table) {
+  templates::Problem p;
+  p.n = 2560;
+  p.k = 640;
+  p.group = 32;
+  const auto problem = templates::normalise(p, target);
+  if (!problem) return std::unexpected(problem.error());
+  const templates::Portfolio portfolio(*problem, target);
+  for (const std::int64_t m : {16, 333, 1322}) {
+    const auto ranking = portfolio.ranking(m);
+    std::vector<Judged> judged;
+    const std::size_t step = std::max<std::size_t>(ranking.size() / o.played, 1);
+    for (std::size_t i = 0; i < ranking.size(); i += step) {
+      const auto clocks = table.played_clocks(*problem, ranking[i].candidate->config, m);
+      if (clocks) judged.push_back({ranking[i].candidate, ranking[i].launch.clocks, *clocks, {}});
+    }
+    fmt::print("played n2560 k640 m{}: {} Configs, {:.1f} % of pairs in the quick estimate's order\n", m,
+               judged.size(), 100 * agreement(judged));
+  }
+  return {};
+}
+
+Result<void> choices(const Options& o) {
+  const target::Target* target = target::find(o.target);
+  if (target == nullptr)
+    return fail_field(ErrorCode::unknown_target, "target", o.target, "one of " + target_names());
+  ModelTable table(*target);
+  const std::vector<Case> cases = cases_of(o);
+  std::vector<Result<Answer>> answers(cases.size());
+  std::atomic<std::size_t> next = 0, done = 0;
+  {
+    std::vector<std::jthread> pool;
+    const unsigned threads = o.model ? std::max(o.threads, 1U) : 1;
+    for (unsigned t = 0; t < threads; ++t)
+      pool.emplace_back([&] {
+        for (std::size_t i; (i = next++) < cases.size(); ++done)
+          answers[i] = answer(cases[i], o, *target, table);
+      });
+  }
+  std::vector<Answer> good;
+  fmt::print("{:8} {:9} {:>5}  {:28} {:>9}", "kind", "shape", "M", "choice", "quick us");
+  if (o.model)
+    fmt::print(" {:>9} {:>9} {:>7} {:>6} {:>6}  {}", "model us", "best us", "regret", "order", "of",
+               "best by the model");
+  fmt::print("\n");
+  for (std::size_t i = 0; i < cases.size(); ++i) {
+    if (!answers[i]) return std::unexpected(answers[i].error());
+    const Answer& a = *answers[i];
+    fmt::print("{:8} {:9} {:>5}  {:28} {:>9.1f}", cases[i].kind, cases[i].shape, cases[i].m, brief(a.config),
+               a.quick_us);
+    if (o.model)
+      fmt::print(" {:>9.1f} {:>9.1f} {:>6.1f}% {:>5.1f}% {:>6}  {}{}", a.modelled_us, a.best_us,
+                 100 * a.regret(), 100 * a.agreement, a.judged, a.best,
+                 a.failed == 0 ? "" : fmt::format(" ({} failed)", a.failed));
+    fmt::print("\n");
+    good.push_back(a);
+  }
+  print_summary(good);
+  return o.played > 0 ? compare_played(o, *target, table) : Result<void>{};
+}
+
+}  // namespace
+
+Action add_choices(CLI::App& app) {
+  const auto o = std::make_shared<Options>();
+  app.add_option("--target", o->target, "GPU architecture: " + target_names())->capture_default_str();
+  app.add_option("--rows", o->rows, "Numbers of rows")->delimiter(',')->capture_default_str();
+  app.add_option("--kinds", o->kinds, "bf16, bf16+zp, f16, f16+zp")->delimiter(',');
+  app.add_flag("--model", o->model, "Also play the candidates in the timing model (minutes)");
+  app.add_option("--top", o->top, "With --model: at least this many of each ranking's first");
+  app.add_option("--every", o->every, "With --model: and every n-th of the rest, 0 = none")
+      ->capture_default_str();
+  app.add_option("--played", o->played, "Also play whole launches of so many Configs and compare the order");
+  app.add_option("-j,--threads", o->threads, "Cases at once");
+  return [o] {
+    const auto ok = choices(*o);
+    return ok ? exit_ok : refuse(ok.error(), false);
+  };
+}
+
+}  // namespace wavejit::tools
