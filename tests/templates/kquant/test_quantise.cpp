@@ -52,7 +52,8 @@ void compare(const QuantiseReport& report) {
 }  // namespace
 
 TEST_CASE("activations are quantised as defined", "[kquant][quantise]") {
-  std::mt19937_64 random(5);
+  std::seed_seq words{5};
+  std::mt19937_64 random(words);
   std::normal_distribution<double> normal;
   std::vector<double> values(3 * 1280);
   for (double& v : values) v = normal(random) * std::exp2(static_cast<double>(random() % 24) - 12);
