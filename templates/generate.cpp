@@ -2,8 +2,11 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
+#include <optional>
 
 #include "generator/lower/lower.hpp"
+#include "generator/model/loops.hpp"
+#include "generator/model/mix.hpp"
 #include "templates/kernel.hpp"
 #include "templates/w4a16/build.hpp"
 #include "templates/w4a16/tile.hpp"
@@ -65,13 +68,21 @@ unsigned needed(const Error& error) {
   return static_cast<unsigned>(std::strtoul(error.given.c_str(), nullptr, 10));
 }
 
-/// The kernel after all passes. With no occupancy asked for, the highest at which the registers fit.
+/// Matrix instructions whose sources share a register bank.
+unsigned bank_conflicts(const ir::Kernel& kernel, const target::Target& target) {
+  return model::bank_conflicts(model::flatten(kernel), target).matrix;
+}
+
+/// The kernel after all passes. With no occupancy asked for, the highest at which the registers fit; where
+/// fragments could not be kept in banks of their own there, one step lower is tried, too.
 Result<ir::Kernel> compile(const Problem& problem, Config& config, const target::Target& target,
                            const passes::Observer& observer) {
   passes::Options options = pass_options(config);
   const bool chosen = config.waves_per_simd != 0;
   options.measure_register_need = chosen;
   Error last;
+  std::optional<ir::Kernel> conflicting;  // fits, but not all fragments found a bank of their own
+  unsigned conflicting_waves = 0;
   unsigned at_least = 0;
   const std::vector<unsigned> tries = occupancies(problem, config, target);
   for (const unsigned waves : tries) {
@@ -86,13 +97,22 @@ Result<ir::Kernel> compile(const Problem& problem, Config& config, const target:
       auto ok = passes::run(kernel, options, observer);
       // The occupancy asked for stays in the Config, though the registers may allow more: with that one
       // given, the same code comes out again.
-      if (ok) return kernel;
+      if (ok) {
+        if (!options.bank_aware || bank_conflicts(kernel, target) == 0) return kernel;
+        if (conflicting) continue;
+        conflicting = std::move(kernel);
+        conflicting_waves = waves;
+        continue;
+      }
       last = ok.error();
       if (last.code != ErrorCode::out_of_registers) return std::unexpected(last);
     }
-    if (!chosen) at_least = needed(last);
+    if (conflicting && waves != conflicting_waves) break;
+    if (!chosen && !conflicting) at_least = needed(last);
   }
-  return std::unexpected(last);
+  if (!conflicting) return std::unexpected(last);
+  config.waves_per_simd = conflicting_waves;
+  return std::move(*conflicting);
 }
 
 }  // namespace
