@@ -81,3 +81,41 @@ TEST_CASE("a file of another launch, a broken one and a missing one are refused"
   CHECK(missing.code == 2);
   CHECK(missing.err.find("nowhere.s") != std::string::npos);
 }
+
+TEST_CASE("a layer of a checkpoint runs by name", "[cli][checkpoint]") {
+  // A symmetric AWQ layer of N = 16, K = 64, G = 32: weights all zero bytes (-8), scales 1.0 in f16.
+  const Folder folder;
+  std::string header = R"({"l.qweight":{"dtype":"I32","shape":[64,2],"data_offsets":[0,512]},)"
+                       R"("l.scales":{"dtype":"F16","shape":[2,16],"data_offsets":[512,576]}})";
+  std::string file;
+  for (unsigned i = 0; i < 8; ++i) file += static_cast<char>(header.size() >> (8 * i) & 0xFF);
+  file += header + std::string(512, '\0');
+  for (int i = 0; i < 32; ++i) file += std::string("\0\x3C", 2);
+  write_text(folder.file("model.safetensors"), file);
+  const Ran ran = folder.wavejit("run --checkpoint . --layer l --m 5 --whole --json");
+  INFO(ran.out << ran.err);
+  REQUIRE(ran.code == 0);
+  const auto j = ran.json();
+  CHECK(j.at("ok") == true);
+  CHECK(j.at("checkpoint").at("format") == "awq");
+  CHECK(j.at("problem").at("n") == 16);
+  CHECK(j.at("oracle").at("elements") == 5 * 16);
+  const Ran text = folder.wavejit("run --checkpoint . --layer l --format auto --act bf16 --m 5");
+  CHECK(text.code == 0);
+  CHECK(text.out.find("l: awq (by qweight's shape [K, N/8]), N = 16, K = 64, groups of 32, symmetric") !=
+        std::string::npos);
+
+  const auto refused = [&](const std::string& arguments, const std::string& what) {
+    const Ran r = folder.wavejit("run " + arguments);
+    CHECK(r.code == 2);
+    INFO(r.err);
+    CHECK(r.err.find(what) != std::string::npos);
+  };
+  refused("--checkpoint . --layer m", "such as l");
+  refused("--checkpoint .", "layer is absent");
+  refused("--checkpoint . --layer l --format gguf", "compressed-tensors");
+  refused("--checkpoint . --layer l --n 16", "the layer says all that");
+  refused("--layer l --n 16 --k 64", "checkpoint is absent");
+  write_text(folder.file("model.safetensors"), file.substr(0, 600));
+  refused("--checkpoint . --layer l", "model.safetensors: tensor");
+}

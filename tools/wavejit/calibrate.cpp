@@ -96,16 +96,19 @@ void print_comparison(const std::vector<Comparison>& all, bool markdown) {
   fmt::print("\n");
   if (markdown)
     fmt::print(
-        "| shape | M | ours, us | Triton A02, us | ratio | clocks per iteration (bound) | duty | binds | "
+        "| type | shape | M | ours, us | Triton's best, us | ratio | clocks per iteration (bound) | duty | "
+        "binds | "
         "Config |\n"
-        "|---|---|---|---|---|---|---|---|---|\n");
+        "|---|---|---|---|---|---|---|---|---|---|\n");
   for (const Comparison& c : all)
-    fmt::print(fmt::runtime(
-                   markdown ? "| {} | {} | {:.0f} | {:.0f} | {:.3f} | {:.0f} ({:.0f}) | {:.2f} | {} | {} |\n"
-                            : "{:9} {:5} ours {:7.0f} us, A02 {:7.0f} us, ratio {:.3f}; {:.0f} clocks "
-                              "({:.0f}), duty {:.2f}, {}; {}\n"),
-               c.shape, c.m, c.ours.time_us, c.theirs.time_us, c.ours.time_us / c.theirs.time_us,
-               c.ours.cycles_per_iteration, c.ours.matrix_bound, c.ours.duty, c.ours.binds, c.config);
+    fmt::print(
+        fmt::runtime(
+            markdown
+                ? "| {} | {} | {} | {:.0f} | {:.0f} ({}) | {:.3f} | {:.0f} ({:.0f}) | {:.2f} | {} | {} |\n"
+                : "{:9} {:9} {:5} ours {:7.0f} us, best {:7.0f} us ({}), ratio {:.3f}; {:.0f} clocks "
+                  "({:.0f}), duty {:.2f}, {}; {}\n"),
+        c.kind, c.shape, c.m, c.ours.time_us, c.theirs.time_us, c.peer, c.ours.time_us / c.theirs.time_us,
+        c.ours.cycles_per_iteration, c.ours.matrix_bound, c.ours.duty, c.ours.binds, c.config);
 }
 
 void print_json(const Calibration& c) {

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <span>
 
 #include "generator/model/measurements.hpp"
 #include "tools/wavejit/calibrate_steps.hpp"
@@ -99,6 +100,62 @@ void add_order(Calibration& out, const Point& a, const Point& b) {
                         faster.modelled / slower.modelled});
 }
 
+/// A type with its zero points, and Triton's code objects for it. Their sizes are arguments, so that any
+/// shape may be asked; the group is what they were described with (bf16: 32, fp16: 128), for both sides.
+struct Kind {
+  std::string_view name;
+  templates::DataType activation;
+  templates::ZeroPoints zero_points;
+  std::array<std::string_view, 2> peers;
+};
+constexpr std::array kinds{Kind{"bf16 sym",
+                                templates::DataType::bf16,
+                                templates::ZeroPoints::symmetric,
+                                {triton_one_stage, triton_two_stages}},
+                           Kind{"bf16 asym",
+                                templates::DataType::bf16,
+                                templates::ZeroPoints::packed,
+                                {"A08_bf16_shuf_g32_asym_s2", "A09_bf16_shuf_g32_asym_s1"}},
+                           Kind{"f16 sym",
+                                templates::DataType::f16,
+                                templates::ZeroPoints::symmetric,
+                                {"B5_fp16_scalar_sym_128x64x32_s1", "B1_fp16_packed_sym_128x256x32_s1"}},
+                           Kind{"f16 asym",
+                                templates::DataType::f16,
+                                templates::ZeroPoints::packed,
+                                {"B5_fp16_scalar_asym_128x64x32_s1", "B1_fp16_packed_asym_128x256x32_s1"}}};
+
+Result<Comparison> compare_kind(const Kind& kind, std::span<const PeerObject> peers, const NamedShape& s,
+                                std::int64_t m, const CalibrationOptions& options) {
+  const target::Target target = adjusted(*peers.front().target, options);
+  templates::Problem problem;
+  problem.activation = kind.activation;
+  problem.zero_points = kind.zero_points;
+  problem.n = s.n;
+  problem.k = s.k;
+  problem.group = peers.front().group;  // the same work as theirs
+  const auto config = templates::select_config(problem, target, m);
+  if (!config) return std::unexpected(config.error());
+  auto ours = model_generated(problem, *config, target, m, options.run);
+  if (!ours) return std::unexpected(ours.error());
+  Comparison c{std::string(s.name),
+               std::string(kind.name),
+               {},
+               m,
+               templates::canonical(ours->kernel.config),
+               std::move(ours->estimate),
+               {}};
+  for (const PeerObject& peer : peers) {
+    auto theirs = model_peer(peer, m, s.n, s.k, options);
+    if (!theirs) return std::unexpected(theirs.error());
+    if (!c.peer.empty() && theirs->time_us >= c.theirs.time_us) continue;
+    c.peer = peer.name.substr(0, 3);
+    if (!c.peer.starts_with("A")) c.peer.resize(2);
+    c.theirs = *std::move(theirs);
+  }
+  return c;
+}
+
 }  // namespace
 
 target::Target adjusted(const target::Target& target, const CalibrationOptions& options) {
@@ -175,25 +232,21 @@ Result<void> calibrate_shapes(const CalibrationOptions& options, Calibration& ou
 }
 
 Result<std::vector<Comparison>> compare_own(const CalibrationOptions& options) {
-  const auto peer = read_peer(folder(options), std::string(triton_one_stage));
-  if (!peer) return std::unexpected(peer.error());
   std::vector<Comparison> result;
-  for (const NamedShape& s : named_shapes())
-    for (const std::int64_t m : {rows, whole_prompt_rows}) {
-      const target::Target target = adjusted(*peer->target, options);
-      templates::Problem problem;
-      problem.n = s.n;
-      problem.k = s.k;
-      problem.group = s.group;
-      const auto config = templates::select_config(problem, target, m);
-      if (!config) return std::unexpected(config.error());
-      auto ours = model_generated(problem, *config, target, m, options.run);
-      if (!ours) return std::unexpected(ours.error());
-      auto theirs = model_peer(*peer, m, s.n, s.k, options);
-      if (!theirs) return std::unexpected(theirs.error());
-      result.push_back({std::string(s.name), m, templates::canonical(ours->kernel.config),
-                        std::move(ours->estimate), *std::move(theirs)});
+  for (const Kind& kind : kinds) {
+    std::vector<PeerObject> peers;
+    for (const std::string_view name : kind.peers) {
+      auto peer = read_peer(folder(options), std::string(name));
+      if (!peer) return std::unexpected(peer.error());
+      peers.push_back(*std::move(peer));
     }
+    for (const NamedShape& s : named_shapes())
+      for (const std::int64_t m : {rows, whole_prompt_rows}) {
+        auto c = compare_kind(kind, peers, s, m, options);
+        if (!c) return std::unexpected(c.error());
+        result.push_back(*std::move(c));
+      }
+  }
   return result;
 }
 

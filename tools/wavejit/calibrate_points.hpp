@@ -51,9 +51,13 @@ Result<void> calibrate_steps(const CalibrationOptions& options, Calibration& out
 Result<void> calibrate_shapes(const CalibrationOptions& options, Calibration& out);
 Result<void> calibrate_cdna(const CalibrationOptions& options, Calibration& out);
 
-/// Our kernels' modelled launch beside the one-stage Triton kernel's, for the named shapes.
+/// Our kernels' modelled launch beside that of Triton's best code object for the same work, for the named
+/// shapes: every pair of activation type and zero points. Where Triton has several (fp16: 128x64 and
+/// 128x256), the one that the model says is faster for the shape.
 struct Comparison {
   std::string shape;
+  std::string kind;  ///< "bf16 sym"
+  std::string peer;
   std::int64_t m = 0;
   std::string config;
   model::Estimate ours, theirs;
