@@ -12,7 +12,7 @@
 namespace wavejit::engine {
 namespace {
 
-constexpr std::array<Variable, 12> table{{
+constexpr auto table = std::to_array<Variable>({
     {"WAVEJIT_DEVICE", "device to open: auto, hip, hip:N, sim, sim:TARGET; several with commas"},
     {"WAVEJIT_HIP_LIBRARY", "the HIP runtime to load in place of libamdhip64.so"},
     {"WAVEJIT_HIPRTC_LIBRARY", "the hiprtc to load in place of libhiprtc.so"},
@@ -28,7 +28,7 @@ constexpr std::array<Variable, 12> table{{
     {"WAVEJIT_LOG", "log level: debug, info, warning, off; without a log function, to standard error"},
     {"WAVEJIT_SIM_PORTABLE", "1: the simulator uses no AVX2 (for tests; read once)"},
     {"XDG_CACHE_HOME", "as the XDG base directory specification says"},
-}};
+});
 
 std::optional<std::string> variable(const char* name) {
   const char* value = std::getenv(name);
