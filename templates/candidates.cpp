@@ -91,7 +91,7 @@ Footprint count(const Config& c, const Problem& p, const target::Target& target,
 }
 
 /// Whether a rule takes the Config out; its index in Candidates::pruned.
-constexpr std::array<std::string_view, 8> rules{
+constexpr std::array<std::string_view, 9> rules{
     "it suits the problem and the target (bk divides the group, waves divide the tile, LDS is in budget)",
     "the grid can be launched",
     "a wave holds at most 16 tiles of 16x16, half of the registers it can name",
@@ -100,7 +100,9 @@ constexpr std::array<std::string_view, 8> rules{
     "badly)",
     "the VGPRs of a cautious estimate can be named",
     "a tile of 192 rows or more uses a dequantised word in at least 16 matrix instructions of its wave",
-    "registers and LDS leave at least two waves per SIMD"};
+    "registers and LDS leave at least two waves per SIMD",
+    "a step of more than 32 along K serves tiles of at most 64 rows (taller ones come out of the event model "
+    "slower than counted)"};
 
 int rule_against(const Config& c, const Problem& p, const target::Target& target, const Footprint& f) {
   constexpr std::int64_t most_columns_of_groups = 65535;
@@ -112,6 +114,7 @@ int rule_against(const Config& c, const Problem& p, const target::Target& target
   if (cautious_registers(f, c, target) > target.addressable_vgprs) return 5;
   if (c.bm >= 192 && t.tiles_m * t.tiles_n * t.steps < 16 * t.passes_b) return 6;
   if (f.workgroups * c.waves < 2U * target.simds_per_wgp) return 7;
+  if (c.bk > 32 && c.bm > 64) return 8;
   return -1;
 }
 

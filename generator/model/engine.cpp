@@ -41,9 +41,8 @@ Engine::Engine(const Plan& plan, const Residency& residency, const target::Targe
   if (plan.stretches[1] != nullptr) {
     const std::vector<Step>& body = plan.stretches[1]->list;
     statistics_.by_step.resize(body.size());
-    every_wave_counts_ = std::ranges::none_of(body, [](const Step& s) {
-      return s.unit == Unit::barrier || s.unit == Unit::barrier_wait;
-    });
+    every_wave_counts_ = std::ranges::none_of(
+        body, [](const Step& s) { return s.unit == Unit::barrier || s.unit == Unit::barrier_wait; });
   }
   for (unsigned g = 0; g < residency.workgroups; ++g)
     if (plan.total == 0 || g < plan.total) start_workgroup(g, static_cast<Clock>(g) * plan.stagger);

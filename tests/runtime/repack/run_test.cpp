@@ -8,8 +8,8 @@
 #include <limits>
 
 #include "runtime/repack/problem.hpp"
-#include "tests/oracle/format.hpp"
 #include "tests/harness/checkpoint.hpp"
+#include "tests/oracle/format.hpp"
 
 using namespace wavejit;
 using namespace wavejit::repack;
