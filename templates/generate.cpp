@@ -1,15 +1,8 @@
 // SPDX-License-Identifier: MIT
-#include <algorithm>
 #include <chrono>
-#include <cstdlib>
-#include <optional>
 
 #include "generator/lower/lower.hpp"
-#include "generator/model/loops.hpp"
-#include "generator/model/mix.hpp"
-#include "templates/kernel.hpp"
-#include "templates/w4a16/build.hpp"
-#include "templates/w4a16/tile.hpp"
+#include "templates/family.hpp"
 
 namespace wavejit::templates {
 namespace {
@@ -19,103 +12,11 @@ double milliseconds(Clock::time_point from, Clock::time_point to) {
   return std::chrono::duration<double, std::milli>(to - from).count();
 }
 
-passes::Options pass_options(const Config& c) {
-  passes::Options o;
-  o.scalar_offsets = c.techniques.scalar_offsets;
-  o.pipeline = {c.techniques.pipelined_loads ? c.pipeline_depth : 0, c.unroll};
-  o.bank_aware = c.techniques.bank_assignment;
-  return o;
-}
-
-/// Waves per SIMD to try when none are asked for. More than 12 hide nothing more in a GEMM loop, but
-/// leave too few registers for two steps of fragments; below 4 a tile is too large anyway.
-constexpr unsigned most_waves = 12;
-
-/// Workgroups that a WGP (in CU mode a CU) holds with `waves` waves on each SIMD.
-unsigned workgroups(unsigned waves, const Config& c, const w4a16::Tile& tile, const target::Target& target) {
-  const unsigned units = c.wgp_mode ? 1 : 2;
-  const unsigned by_lds = target.lds_per_wgp / units / std::max(tile.lds_bytes, 1U);
-  return std::min(waves * target.simds_per_wgp / units / c.waves, by_lds);
-}
-
-/// VGPRs that are live at the loop's end whatever the schedule: accumulators, addresses, loads in flight.
-unsigned fewest_registers(const Config& c, const Problem& p, const w4a16::Tile& tile) {
-  const unsigned words = p.zero_points == ZeroPoints::packed ? 3 : 2;
-  const unsigned loads = 4 * tile.passes_a + words * tile.passes_b;
-  return 8 * tile.tiles_m * tile.tiles_n + (c.pipeline_depth == 0 ? 0 : loads);
-}
-
-/// The register budgets worth a try, by falling waves per SIMD: those that the kernel's certain registers do
-/// not exceed, and of several that hold equally many whole workgroups only the widest.
-std::vector<unsigned> occupancies(const Problem& p, const Config& c, const target::Target& target) {
-  if (c.waves_per_simd != 0) return {c.waves_per_simd};
-  const w4a16::Tile tile(c, p, target.wave_size);
-  const unsigned least = fewest_registers(c, p, tile);
-  std::vector<unsigned> list;
-  for (unsigned waves = std::min<unsigned>(most_waves, target.max_waves_per_simd); waves >= 1; --waves) {
-    const unsigned budget = target::vgpr_budget(target, waves);
-    if (budget < least && waves > 1) continue;
-    if (!list.empty() && target::vgpr_budget(target, list.back()) == budget) continue;
-    const unsigned held = workgroups(waves, c, tile, target);
-    if (!list.empty() && workgroups(list.back(), c, tile, target) == held) list.pop_back();
-    list.push_back(waves);
-  }
-  return list;
-}
-
-/// What an out_of_registers error says is needed.
-unsigned needed(const Error& error) {
-  return static_cast<unsigned>(std::strtoul(error.given.c_str(), nullptr, 10));
-}
-
-/// Matrix instructions whose sources share a register bank.
-unsigned bank_conflicts(const ir::Kernel& kernel, const target::Target& target) {
-  return model::bank_conflicts(model::flatten(kernel), target).matrix;
-}
-
-/// The kernel after all passes. With no occupancy asked for, the highest at which the registers fit; where
-/// fragments could not be kept in banks of their own there, one step lower is tried, too.
-Result<ir::Kernel> compile(const Problem& problem, Config& config, const target::Target& target,
-                           const passes::Observer& observer) {
-  passes::Options options = pass_options(config);
-  const bool chosen = config.waves_per_simd != 0;
-  options.measure_register_need = chosen;
-  Error last;
-  std::optional<ir::Kernel> conflicting;  // fits, but not all fragments found a bank of their own
-  unsigned conflicting_waves = 0;
-  unsigned at_least = 0;
-  const std::vector<unsigned> tries = occupancies(problem, config, target);
-  for (const unsigned waves : tries) {
-    const unsigned budget = target::vgpr_budget(target, waves);
-    // A schedule under a tighter budget, where registers go before speed, had more than this alive.
-    if (budget < at_least && waves != tries.back()) continue;
-    config.waves_per_simd = waves;
-    // A schedule that fills the budget to the brim may not pack into tuples: one more try with room.
-    for (const int margin : {4, 16}) {
-      options.schedule_margin = margin;
-      ir::Kernel kernel = w4a16::build(problem, config, target);
-      auto ok = passes::run(kernel, options, observer);
-      // The occupancy asked for stays in the Config, though the registers may allow more: with that one
-      // given, the same code comes out again.
-      if (ok) {
-        if (!options.bank_aware || bank_conflicts(kernel, target) == 0) return kernel;
-        if (conflicting) continue;
-        conflicting = std::move(kernel);
-        conflicting_waves = waves;
-        continue;
-      }
-      last = ok.error();
-      if (last.code != ErrorCode::out_of_registers) return std::unexpected(last);
-    }
-    if (conflicting && waves != conflicting_waves) break;
-    if (!chosen && !conflicting) at_least = needed(last);
-  }
-  if (!conflicting) return std::unexpected(last);
-  config.waves_per_simd = conflicting_waves;
-  return std::move(*conflicting);
-}
-
 }  // namespace
+
+unsigned stages(const Problem& problem, const Config& config) {
+  return family(problem.op).stages(problem, config);
+}
 
 Result<GeneratedKernel> generate(const Problem& problem, const Config& config, const target::Target& target,
                                  const GenerateOptions& options) {
@@ -124,7 +25,8 @@ Result<GeneratedKernel> generate(const Problem& problem, const Config& config, c
   if (!p) return std::unexpected(p.error());
   auto c = normalise(config, *p, target);
   if (!c) return std::unexpected(c.error());
-  auto kernel = compile(*p, *c, target, options.observer);
+  if (auto ok = check_stage(*p, *c, options.stage); !ok) return std::unexpected(ok.error());
+  auto kernel = family(p->op).compile(*p, *c, options.stage, target, options.observer);
   if (!kernel) return std::unexpected(kernel.error());
 
   GeneratedKernel result;
@@ -132,6 +34,7 @@ Result<GeneratedKernel> generate(const Problem& problem, const Config& config, c
   result.target = &target;
   result.problem = *p;
   result.config = *c;
+  result.stage = options.stage;
   result.assembly = lower::print_assembly(*kernel);
   result.ir = std::move(*kernel);
   const Clock::time_point generated = Clock::now();

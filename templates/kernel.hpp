@@ -32,7 +32,12 @@ struct Argument {
   std::int64_t value = 0;
 };
 
-/// How to launch for one M.
+/// Kernels that one launch of a Config runs, one after another on one stream: stages 0, 1, … The workspace
+/// (a buffer argument of that name, its size the largest that any stage states) carries what passes between
+/// them.
+unsigned stages(const Problem& problem, const Config& config);
+
+/// How to launch one stage for one M.
 struct Launch {
   std::array<std::uint32_t, 3> grid{1, 1, 1};   ///< workgroups
   std::array<std::uint32_t, 3> block{1, 1, 1};  ///< work-items
@@ -48,8 +53,9 @@ struct Times {
 struct GeneratedKernel {
   std::string name;
   const target::Target* target = nullptr;
-  Problem problem;                        ///< normalised
-  Config config;                          ///< normalised
+  Problem problem;  ///< normalised
+  Config config;    ///< normalised
+  unsigned stage = 0;
   ir::Kernel ir;                          ///< after the last pass
   std::string assembly;                   ///< the `.s`
   std::vector<std::uint8_t> code_object;  ///< the `.hsaco`; empty when only text was asked for
@@ -58,6 +64,7 @@ struct GeneratedKernel {
 
 struct GenerateOptions {
   bool assemble = true;       ///< also make the code object
+  unsigned stage = 0;         ///< of stages(problem, config)
   passes::Observer observer;  ///< called after each pass
 };
 
@@ -67,7 +74,7 @@ Result<GeneratedKernel> generate(const Problem& problem, const Config& config, c
 /// Grid, block and arguments for `m` rows. Errors: m < 1, or a grid that hardware cannot launch
 /// (grid * block must stay below 2^32 in x, grid y and z at most 65535).
 Result<Launch> launch(const Problem& problem, const Config& config, const target::Target& target,
-                      std::int64_t m);
+                      std::int64_t m, unsigned stage = 0);
 
 /// Checks device addresses (one per buffer argument, in order) against `launch`: null, alignment.
 Result<void> check_addresses(const Launch& launch, std::span<const std::uint64_t> addresses);

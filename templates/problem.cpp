@@ -1,31 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "templates/problem.hpp"
 
-#include <fmt/format.h>
-
 #include <array>
 
+#include "templates/family.hpp"
+
 namespace wavejit::templates {
-namespace {
-
-/// A tile's own bytes must fit a 32-bit descriptor with room for the guard value 0x80000000.
-constexpr std::int64_t max_dimension = 1LL << 31;
-
-std::unexpected<Error> bad(std::string field, std::int64_t given, std::string allowed) {
-  return fail_field(ErrorCode::invalid_problem, std::move(field), std::to_string(given), std::move(allowed));
-}
-
-Result<std::int64_t> stride(const char* field, std::int64_t given, std::int64_t dense,
-                            std::int64_t multiple) {
-  const std::int64_t value = given == 0 ? dense : given;
-  if (value < dense || value % multiple != 0 || value >= max_dimension)
-    return bad(field, given,
-               multiple == 1 ? fmt::format("0 (dense) or at least {}", dense)
-                             : fmt::format("0 (dense) or at least {} and a multiple of {}", dense, multiple));
-  return value;
-}
-
-}  // namespace
 
 std::string_view name(DataType type) {
   constexpr std::array<std::string_view, 4> names{"bf16", "f16", "f32", "i32"};
@@ -34,55 +14,12 @@ std::string_view name(DataType type) {
 
 unsigned bytes(DataType type) { return type == DataType::f32 || type == DataType::i32 ? 4 : 2; }
 
-std::string_view name(Operation) { return "w4a16"; }
+std::string_view name(Operation op) { return family(op).name; }
 
 Result<Problem> normalise(const Problem& problem, const target::Target& target) {
-  Problem p = problem;
-  if (p.activation != DataType::bf16 && p.activation != DataType::f16)
-    return fail_field(ErrorCode::unsupported, "act", std::string(name(p.activation)), "bf16 or f16");
-  if (target.dot2_bf16 == target::Dot2Bf16Rounding::absent || target.generation == target::Generation::gfx9)
-    return fail_field(ErrorCode::unsupported, "target", std::string(target.name),
-                      "one with v_dot2_bf16_bf16 and WMMA, gfx11 or gfx12");
-  if (p.n < 1 || p.n >= max_dimension) return bad("n", p.n, "between 1 and 2^31 - 1");
-  if (p.k < 1 || p.k >= max_dimension)
-    return bad("k", p.k, "between 1 and 2^31 - 1, a multiple of the group");
-  if (p.group == -1) p.group = p.k;
-  if (p.group < 1 || p.group % 32 != 0)
-    return bad("group", problem.group,
-               problem.group == -1
-                   ? fmt::format("a multiple of 32; here it is all of K, {}", p.k)
-                   : std::string("a multiple of 32 that divides k, or -1 (one group, all of K)"));
-  if (p.k % p.group != 0) return bad("k", p.k, fmt::format("a multiple of the group ({})", p.group));
-
-  const auto activation = stride("activation_stride", p.activation_stride, p.k, 8);
-  const auto weight = stride("weight_stride", p.weight_stride, p.k / 8, 1);
-  const auto scale = stride("scale_stride", p.scale_stride, p.k / p.group, 1);
-  const auto output = stride("output_stride", p.output_stride, p.n, 1);
-  const bool packed = p.zero_points == ZeroPoints::packed;
-  if (!packed && p.zero_point_stride != 0)
-    return bad("zero_point_stride", p.zero_point_stride, "0: a symmetric problem has no zero points");
-  const auto zero_point =
-      packed ? stride("zero_point_stride", p.zero_point_stride, p.k / p.group, 1) : Result<std::int64_t>(0);
-  for (const auto* s : {&activation, &weight, &scale, &output, &zero_point})
-    if (!*s) return std::unexpected(s->error());
-  p.activation_stride = *activation;
-  p.weight_stride = *weight;
-  p.scale_stride = *scale;
-  p.output_stride = *output;
-  p.zero_point_stride = *zero_point;
-  if (p.activation == DataType::f16) p.rounding = WeightRounding::nearest;
-  return p;
+  return family(problem.op).normalise(problem, target);
 }
 
-std::string canonical(const Problem& p) {
-  const bool packed = p.zero_points == ZeroPoints::packed;
-  std::string text = fmt::format("{} {} {} {} n{} k{} g{} round-{} sa{} sw{} ss{} so{}", name(p.op),
-                                 name(p.activation), packed ? "asym" : "sym", "exllama", p.n, p.k, p.group,
-                                 p.rounding == WeightRounding::fastest ? "fastest" : "nearest",
-                                 p.activation_stride, p.weight_stride, p.scale_stride, p.output_stride);
-  if (packed) text += fmt::format(" sz{}", p.zero_point_stride);
-  if (p.bias) text += " bias";
-  return text;
-}
+std::string canonical(const Problem& problem) { return family(problem.op).canonical(problem); }
 
 }  // namespace wavejit::templates

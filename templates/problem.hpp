@@ -20,6 +20,7 @@ unsigned bytes(DataType type);
 enum class Operation : std::uint8_t {
   w4a16,  ///< output[M,N] = activations[M,K] * dequantised(weights[N,K])^T
 };
+inline constexpr std::size_t operations = 1;
 std::string_view name(Operation op);
 
 enum class ZeroPoints : std::uint8_t {
@@ -56,6 +57,11 @@ struct Problem {
   std::int64_t output_stride = 0;      ///< >= N
 };
 
+/// Which way of computing an operation a Config describes; each has fields of its own and a text of its own.
+enum class Path : std::uint8_t {
+  tile,  ///< workgroups of waves compute bm x bn tiles with matrix instructions
+};
+
 /// The five techniques of design.md, each switchable alone.
 struct Techniques {
   bool magic_dequant = true;      ///< off: mask, subtract, convert, multiply, round, pack
@@ -66,6 +72,7 @@ struct Techniques {
 };
 
 struct Config {
+  Path path = Path::tile;
   unsigned bm = 128, bn = 64, bk = 32;  ///< workgroup tile; multiples of 16, bk divides the group
   unsigned waves = 8;                   ///< waves per workgroup
   unsigned waves_m = 0, waves_n = 0;    ///< split of the tile over waves; 0 = chosen

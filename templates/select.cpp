@@ -7,6 +7,8 @@
 #include <cmath>
 #include <limits>
 
+#include "templates/w4a16/family.hpp"
+
 namespace wavejit::templates {
 namespace {
 
@@ -79,10 +81,6 @@ class Table {
   std::vector<std::vector<double>> times_;
 };
 
-std::unexpected<Error> bad_m(std::int64_t m) {
-  return fail_field(ErrorCode::invalid_argument, "m", std::to_string(m), "at least 1");
-}
-
 }  // namespace
 
 Portfolio::Portfolio(const Problem& problem, const target::Target& target)
@@ -136,29 +134,17 @@ std::vector<RankedConfig> Portfolio::ranking(std::int64_t m) const {
   return all;
 }
 
-Result<Config> select_config(const Problem& problem, const target::Target& target, std::int64_t m) {
-  const auto selections = select_configs(problem, target, m, m);
-  if (!selections) return std::unexpected(selections.error());
-  return selections->front().config;
-}
-
-Result<std::vector<Selection>> select_configs(const Problem& problem, const target::Target& target,
-                                              std::int64_t first, std::int64_t last) {
-  auto p = normalise(problem, target);
-  if (!p) return std::unexpected(p.error());
-  if (first < 1) return bad_m(first);
-  if (last < first)
-    return fail_field(ErrorCode::invalid_argument, "last", std::to_string(last),
-                      "at least first (" + std::to_string(first) + ")");
-  const Portfolio portfolio(*p, target);
+Result<std::vector<Selection>> w4a16::select(const Problem& problem, const target::Target& target,
+                                             std::int64_t first, std::int64_t last) {
+  const Portfolio portfolio(problem, target);
   if (portfolio.size() == 0) {
     // No Config is legal: the plainest one says why.
     Config plain;
     plain.bm = plain.bk = 16;
     plain.waves = 4;
-    const auto fitted = normalise(plain, *p, target);
+    const auto fitted = w4a16::normalise(plain, problem, target);
     if (!fitted) return std::unexpected(fitted.error());
-    return fail_field(ErrorCode::invalid_argument, "grid.y", std::to_string((p->n + 255) / 256),
+    return fail_field(ErrorCode::invalid_argument, "grid.y", std::to_string((problem.n + 255) / 256),
                       "at most 65535 tiles of 256 columns; fewer output columns would do");
   }
   std::vector<Selection> selections;

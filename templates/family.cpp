@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: MIT
+#include "templates/family.hpp"
+
+#include <array>
+
+#include "templates/w4a16/family.hpp"
+
+namespace wavejit::templates {
+namespace {
+
+/// By Operation.
+constexpr std::array<const Family*, operations> families{&w4a16::family};
+
+}  // namespace
+
+const Family& family(Operation op) { return *families[static_cast<std::size_t>(op)]; }
+
+Result<Config> select_config(const Problem& problem, const target::Target& target, std::int64_t m) {
+  const auto selections = select_configs(problem, target, m, m);
+  if (!selections) return std::unexpected(selections.error());
+  return selections->front().config;
+}
+
+Result<std::vector<Selection>> select_configs(const Problem& problem, const target::Target& target,
+                                              std::int64_t first, std::int64_t last) {
+  auto p = normalise(problem, target);
+  if (!p) return std::unexpected(p.error());
+  if (first < 1) return fail_field(ErrorCode::invalid_argument, "m", std::to_string(first), "at least 1");
+  if (last < first)
+    return fail_field(ErrorCode::invalid_argument, "last", std::to_string(last),
+                      "at least first (" + std::to_string(first) + ")");
+  return family(p->op).select(*p, target, first, last);
+}
+
+}  // namespace wavejit::templates

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: MIT
+// Private to templates/: the W4A16 family's entry in the table of families.
+#pragma once
+
+#include "templates/family.hpp"
+
+namespace wavejit::templates::w4a16 {
+
+Result<Problem> normalise(const Problem& problem, const target::Target& target);
+std::string canonical(const Problem& problem);
+Result<Config> normalise(const Config& config, const Problem& problem, const target::Target& target);
+Result<std::vector<Selection>> select(const Problem& problem, const target::Target& target,
+                                      std::int64_t first, std::int64_t last);
+Result<ir::Kernel> compile(const Problem& problem, Config& config, unsigned stage,
+                           const target::Target& target, const passes::Observer& observer);
+Result<Launch> launch(const Problem& problem, const Config& config, unsigned stage,
+                      const target::Target& target, std::int64_t m);
+
+inline constexpr Family family{
+    .name = "w4a16",
+    .normalise = normalise,
+    .canonical = canonical,
+    .normalise_config = normalise,
+    .select = select,
+    .stages = [](const Problem&, const Config&) { return 1U; },
+    .compile = compile,
+    .launch = launch,
+};
+
+}  // namespace wavejit::templates::w4a16
