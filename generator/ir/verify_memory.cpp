@@ -52,8 +52,7 @@ Result<void> offsets(const Place& place) {
   const isa::Instruction& inst = *place.inst;
   const target::Target& target = *place.kernel.target;
   if (inst.pipe() == Pipe::lds) return in_range(place, "the LDS offset", inst.mods.offset, 0, lds_offset_max);
-  if (inst.has(flag::buffer) && target.generation == target::Generation::gfx12 &&
-      inst.src[inst.src_count - 1U].is_const())
+  if (inst.has(flag::buffer) && target.soffset_is_register && inst.src[inst.src_count - 1U].is_const())
     return broken(place, "soffset", "a constant", "an SGPR or null");
   if (inst.has(flag::buffer))
     return in_range(place, "the buffer offset", inst.mods.offset, 0, target.buffer_imm_max);

@@ -26,10 +26,10 @@ bool is_absent_base(const Instruction& inst, unsigned src) {
          inst.src[src].is_physical(RegClass::sgpr, sreg::null);
 }
 
-/// From gfx12 on the scalar offset of a buffer access is a register; "null" is the one that holds 0.
+/// Where the scalar offset of a buffer access is a register, "null" is the one that holds 0.
 bool is_zero_offset(const Instruction& inst, unsigned src, const target::Target& target) {
-  return target.generation == target::Generation::gfx12 && inst.has(flag::buffer) &&
-         src + 1 == inst.src_count && inst.src[src] == imm(0);
+  return target.soffset_is_register && inst.has(flag::buffer) && src + 1 == inst.src_count &&
+         inst.src[src] == imm(0);
 }
 
 bool is_named_immediate(const Instruction& inst, unsigned src) {

@@ -52,7 +52,7 @@ class Printer {
   void header() {
     for (const std::string& line : kernel_.header) put("; {}\n", line);
     put("\t.amdgcn_target \"amdgcn-amd-amdhsa--{}\"\n", target_.name);
-    put("\t.amdhsa_code_object_version 5\n");
+    put("\t.amdhsa_code_object_version {}\n", target_.generic_version() == 0 ? 5 : 6);
     put("\t.text\n\t.protected {0}\n\t.globl {0}\n\t.p2align 8\n\t.type {0},@function\n{0}:\n", kernel_.name);
   }
 

@@ -2,7 +2,9 @@
 // gfx11 and gfx11.5. Numbers: shared/hardware.md (§1 architecture table, §2.1 matrix instructions, §4
 // counters, §5 hazards, §6 descriptors, §8 latencies, §9 code objects), which names the primary source
 // of each. What tells the siblings apart (registers per SIMD, the two gfx11.0 hazards, e_flags) was read
-// off llc and llvm-mc 22.1 for each; their numbers of compute units are vendor figures.
+// off llc and llvm-mc 22.1 for each; their numbers of compute units are vendor figures. gfx11-generic is the
+// least of them: LLVM 22's generic processor has the smaller file and the hazards of all (AMDGPUUsage,
+// "Generic Processor"); where one number must stand for the family's speed it is gfx1151's.
 #include <array>
 
 #include "generator/target/tables.hpp"
@@ -102,6 +104,7 @@ constexpr Target base{
     .workgroup_ids_in_ttmp = false,
     .max_user_sgprs = 16,
     .elf_flags = 0,
+    .family = "gfx11-generic",
     .wmma16 = shapes[0],
     .matrix_shapes = shapes,
     .timing = timing};
@@ -124,7 +127,7 @@ constexpr MemoryTiming strix_halo{1830, 1000, 25, 215};
 struct Variant {
   std::string_view name, marketing;
   std::uint16_t compute_units;
-  std::uint16_t elf_flags;
+  std::uint32_t elf_flags;
   bool large_file;   ///< 1536 registers per lane and SIMD, not 1024
   bool trans_use;    ///< gfx11.0
   bool user_init16;  ///< gfx1100 and gfx1102
@@ -152,6 +155,9 @@ Target make(const Variant& v) {
 
 }  // namespace
 
+Target make_gfx11_generic() {
+  return make({"gfx11-generic", "any gfx11", 40, 0x1000054, false, true, true, strix_halo});
+}
 Target make_gfx1100() { return make({"gfx1100", "Radeon RX 7900 XTX", 96, 0x41, true, true, true}); }
 Target make_gfx1101() { return make({"gfx1101", "Radeon RX 7800 XT", 60, 0x46, true, true, false}); }
 Target make_gfx1102() { return make({"gfx1102", "Radeon RX 7600", 32, 0x47, false, true, true}); }

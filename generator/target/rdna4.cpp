@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // gfx12. Numbers: shared/hardware.md (§1 architecture table, §2.2 matrix instructions, §4 counters, §5.2
 // hazards, §6 descriptors, §8 and §10 latencies, §9 code objects), which names the primary source of
-// each. Immediate ranges and e_flags: llvm-mc 22.1.
+// each. Immediate ranges and e_flags: llvm-mc 22.1. gfx12-generic is what the two have in common, all that
+// this table says but the number of compute units; it has the larger one's, so that tiles are small enough.
 #include <array>
 
 #include "generator/target/tables.hpp"
@@ -109,13 +110,15 @@ constexpr Target base{
     .has_split_barrier = true,
     .workgroup_ids_in_ttmp = true,
     .max_user_sgprs = 16,
+    .soffset_is_register = true,
     .elf_flags = 0,
+    .family = "gfx12-generic",
     .wmma16 = shapes[0],
     .matrix_shapes = shapes,
     .timing = timing};
 
 Target make(std::string_view name, std::string_view marketing, std::uint16_t compute_units,
-            std::uint16_t elf_flags) {
+            std::uint32_t elf_flags) {
   Target t = base;
   t.name = name;
   t.marketing = marketing;
@@ -126,6 +129,7 @@ Target make(std::string_view name, std::string_view marketing, std::uint16_t com
 
 }  // namespace
 
+Target make_gfx12_generic() { return make("gfx12-generic", "any gfx12", 64, 0x1000059); }
 Target make_gfx1200() { return make("gfx1200", "Radeon RX 9060 XT", 32, 0x48); }
 Target make_gfx1201() { return make("gfx1201", "Radeon RX 9070 XT", 64, 0x4E); }
 

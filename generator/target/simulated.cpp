@@ -26,6 +26,7 @@ Target make_gfx1030() {
   t.name = "gfx1030";
   t.marketing = "Radeon RX 6800 XT";
   t.generation = Generation::gfx10;
+  t.family = {};
   t.compute_units = 72;
   t.vgprs_per_simd = 1024;
   t.vgpr_alloc_granule = 16;

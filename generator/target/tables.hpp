@@ -7,6 +7,7 @@
 
 namespace wavejit::target {
 
+Target make_gfx11_generic();
 Target make_gfx1100();
 Target make_gfx1101();
 Target make_gfx1102();
@@ -15,6 +16,7 @@ Target make_gfx1150();
 Target make_gfx1151();
 Target make_gfx1152();
 Target make_gfx1153();
+Target make_gfx12_generic();
 Target make_gfx1200();
 Target make_gfx1201();
 Target make_gfx942();

@@ -20,9 +20,10 @@ const Target* find_in(std::span<const Target> tables, std::string_view name) {
 }  // namespace
 
 std::span<const Target> all() {
-  static const std::array tables{make_gfx1100(), make_gfx1101(), make_gfx1102(), make_gfx1103(),
-                                 make_gfx1150(), make_gfx1151(), make_gfx1152(), make_gfx1153(),
-                                 make_gfx1200(), make_gfx1201(), make_gfx942(),  make_gfx950()};
+  static const std::array tables{make_gfx11_generic(), make_gfx1100(),       make_gfx1101(), make_gfx1102(),
+                                 make_gfx1103(),       make_gfx1150(),       make_gfx1151(), make_gfx1152(),
+                                 make_gfx1153(),       make_gfx12_generic(), make_gfx1200(), make_gfx1201(),
+                                 make_gfx942(),        make_gfx950()};
   return tables;
 }
 

@@ -145,13 +145,21 @@ struct Target {
   bool packed_workitem_ids = true;       ///< x, y and z in 10 bits each of v0, not in v0, v1 and v2
   bool workgroup_ids_in_ttmp;            ///< gfx12: x in ttmp9, y and z in the halves of ttmp7
   std::uint8_t max_user_sgprs;
-  std::uint16_t elf_flags;  ///< EF_AMDGPU_MACH with features
-  MatrixShape wmma16;       ///< the f16/bf16 shape that GEMM families use
+  /// Where a buffer access has no scalar offset: a constant 0, or (gfx12) the register that holds 0, "null",
+  /// since soffset is an SGPR there.
+  bool soffset_is_register = false;
+  std::uint32_t elf_flags;  ///< EF_AMDGPU_MACH with features; bits 31..24: version of a generic target
+  /// The generic target whose code objects this GPU runs too; a generic target names itself. Empty = none.
+  std::string_view family = {};
+  MatrixShape wmma16;  ///< the f16/bf16 shape that GEMM families use
   std::span<const MatrixShape> matrix_shapes = {};
   Timing timing;
 
   /// Each counter has a wait of its own (s_wait_loadcnt, …) in place of s_waitcnt.
   [[nodiscard]] constexpr bool has_split_counters() const { return waits.kmcnt != 0; }
+  /// Version of the generic target that this is, 0 for a single GPU. Generic code objects run on every member
+  /// of their family (LLVM AMDGPUUsage, "Generic Processor"), and need code object version 6.
+  [[nodiscard]] constexpr unsigned generic_version() const { return elf_flags >> 24; }
 };
 
 /// All tables, in the order of their names.

@@ -37,7 +37,7 @@ Entry emit_entry(ir::Builder& b, unsigned pointers) {
 }
 
 Operand no_offset(const ir::Builder& b) {
-  return b.kernel().target->generation == target::Generation::gfx12 ? isa::null_reg() : imm(0);
+  return b.kernel().target->soffset_is_register ? isa::null_reg() : imm(0);
 }
 
 void butterfly(ir::Instruction& inst, unsigned distance) {

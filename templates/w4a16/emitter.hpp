@@ -79,10 +79,9 @@ class Emitter {
   /// gfx11: both halves of a wave hold the same A and B, and D's rows alternate between them. gfx12: the
   /// halves hold different K, and half h has rows 8h.. of D (hardware.md §2.1, §2.2).
   [[nodiscard]] bool replicated() const { return b_.kernel().target->wmma16.replicated_halves; }
-  /// soffset of an access that has none: gfx12 takes no constant there.
+  /// soffset of an access that has none.
   [[nodiscard]] isa::Operand no_soffset() const {
-    const bool gfx12 = b_.kernel().target->generation == target::Generation::gfx12;
-    return gfx12 ? isa::null_reg() : isa::imm(0);
+    return b_.kernel().target->soffset_is_register ? isa::null_reg() : isa::imm(0);
   }
   [[nodiscard]] bool packed_zeros() const { return p_.zero_points == ZeroPoints::packed; }
 

@@ -29,7 +29,7 @@ Result<Problem> normalise(const Problem& problem, const target::Target& target) 
   Problem p = problem;
   if (p.activation != DataType::bf16 && p.activation != DataType::f16)
     return fail_field(ErrorCode::unsupported, "act", std::string(name(p.activation)), "bf16 or f16");
-  if (target.dot2_bf16 == target::Dot2Bf16Rounding::absent || target.generation == target::Generation::gfx9)
+  if (target.dot2_bf16 == target::Dot2Bf16Rounding::absent)
     return fail_field(ErrorCode::unsupported, "target", std::string(target.name),
                       "one with v_dot2_bf16_bf16 and WMMA, gfx11 or gfx12");
   if (p.n < 1 || p.n >= max_dimension) return bad("n", p.n, "between 1 and 2^31 - 1");

@@ -53,7 +53,7 @@ Json describe() {
 void print_text(const Json& info) {
   fmt::print("LLVM {}\ntargets:\n", info["llvm"].get<std::string>());
   for (const Json& t : info["targets"])
-    fmt::print("  {:<8} {} ({} CUs, wave {}, {} VGPRs per SIMD and lane, {} bytes of LDS per workgroup)\n",
+    fmt::print("  {:<13} {} ({} CUs, wave {}, {} VGPRs per SIMD and lane, {} bytes of LDS per workgroup)\n",
                t["name"].get<std::string>(), t["example"].get<std::string>(), t["compute_units"].get<int>(),
                t["wave_size"].get<int>(), t["vgprs_per_simd"].get<int>(), t["lds_per_workgroup"].get<int>());
   fmt::print("devices:\n  sim      the built-in simulator, any target\n");
