@@ -14,8 +14,8 @@
 namespace wavejit::harness::kquant {
 namespace {
 
-using templates::kquant::Argument;
-using templates::kquant::Launch;
+using templates::Argument;
+using templates::Launch;
 namespace oracle = wavejit::oracle::kquant;
 
 oracle::Type oracle_type(templates::kquant::Type type) {
@@ -62,7 +62,7 @@ Result<void> place(Tensors& t, const Launch& launch, bool segments) {
     const auto address =
         t.memory.allocate(static_cast<std::uint64_t>(a.bytes), segments ? 64U : a.alignment, a.name);
     if (!address) return std::unexpected(address.error());
-    (a.name == "activations" ? t.activations : a.name == "weights" ? t.weights : t.output) = *address;
+    (a.name == "workspace" ? t.activations : a.name == "weights" ? t.weights : t.output) = *address;
     std::memcpy(t.kernarg.data() + a.offset, &*address, sizeof *address);
   }
   return {};
@@ -192,19 +192,28 @@ std::string Report::reason() const {
   return text;
 }
 
+Result<templates::GeneratedKernel> generate(const templates::kquant::Problem& problem,
+                                            const templates::kquant::Config& config,
+                                            const target::Target& target) {
+  return templates::generate(common(problem), common(problem, config), target, {.stage = product_stage});
+}
+
 Result<Report> run(const Request& request) {
   const target::Target* target = target::find(request.target);
   if (target == nullptr)
     return fail_field(ErrorCode::unknown_target, "target", request.target, "one that has a table");
-  const auto kernel = templates::kquant::generate(request.problem, request.config, *target);
+  const auto kernel = generate(request.problem, request.config, *target);
   if (!kernel) return std::unexpected(kernel.error());
-  const auto launch = templates::kquant::launch(kernel->problem, kernel->config, *target);
+  const auto launch =
+      templates::launch(kernel->problem, kernel->config, *target, request.problem.m, product_stage);
   if (!launch) return std::unexpected(launch.error());
   const auto object = lower::decode(kernel->code_object);
   if (!object) return std::unexpected(object.error());
   Report report;
   report.kernel = kernel->name;
-  report.config = kernel->config;
+  report.config = {.rows = kernel->config.rows,
+                   .pipeline_depth = kernel->config.pipeline_depth,
+                   .waves_per_simd = kernel->config.waves_per_simd};
   report.vgprs = kernel->ir.vgprs_used;
   report.scratch = object->kernels.at(0).private_segment_size;
   const check::Report findings = check::check(object->kernels.at(0), *target);

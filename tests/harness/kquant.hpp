@@ -18,6 +18,13 @@
 
 namespace wavejit::harness::kquant {
 
+inline constexpr unsigned product_stage = 1;
+
+/// The product's kernel.
+Result<templates::GeneratedKernel> generate(const templates::kquant::Problem& problem,
+                                            const templates::kquant::Config& config,
+                                            const target::Target& target);
+
 struct Request {
   templates::kquant::Problem problem{};
   templates::kquant::Config config{};
