@@ -140,13 +140,13 @@ typedef enum wavejit_gguf_type {
 
 /* output[M, N] = activations[M, K] * dequantised(weights[N, K])^T (+ bias[N]).
  *
- * WAVEJIT_W4A16: activations, scales, bias, output: `activation` type; weights int32 [N, K/8], nibbles low to high holding K
- * offsets 0,2,4,6,1,3,5,7; scales [N, K/group]; zero points int32 [N/8, K/group], row n in nibble n % 8.
- * Strides are between rows, in elements of the tensor's type; 0 = dense.
+ * WAVEJIT_W4A16: activations, scales, bias, output: `activation` type; weights int32 [N, K/8], nibbles low to
+ * high holding K offsets 0,2,4,6,1,3,5,7; scales [N, K/group]; zero points int32 [N/8, K/group], row n in nibble
+ * n % 8. Strides are between rows, in elements of the tensor's type; 0 = dense.
  *
  * WAVEJIT_KQUANT: activations `activation` type (bf16, f16, f32) [M, K]; weights WAVEJIT_U8 [N, bytes of a row],
- * as a GGUF file of `weight_type` has them; output f32 [M, N]; all dense. Activations are quantised on the way, into
- * the workspace. group, zero_points and rounding say nothing; bias and strides are 0. */
+ * as a GGUF file of `weight_type` has them; output f32 [M, N]; all dense. Activations are quantised on the way,
+ * into the workspace. group and rounding say nothing; zero_points, bias and strides are 0. */
 typedef struct wavejit_problem {
   size_t struct_size;
   wavejit_operation operation;

@@ -18,22 +18,6 @@ using templates::Argument;
 using templates::Launch;
 namespace oracle = wavejit::oracle::kquant;
 
-oracle::Type oracle_type(templates::kquant::Type type) {
-  switch (type) {
-    case templates::kquant::Type::q4_k:
-      return oracle::Type::q4_k;
-    case templates::kquant::Type::q5_k:
-      return oracle::Type::q5_k;
-    case templates::kquant::Type::q6_k:
-      return oracle::Type::q6_k;
-    case templates::kquant::Type::q8_0:
-      return oracle::Type::q8_0;
-    case templates::kquant::Type::q4_0:
-      break;
-  }
-  return oracle::Type::q4_0;
-}
-
 std::vector<float> activation_row(const Request& r, std::int64_t m) {
   std::vector<float> x(static_cast<std::size_t>(r.problem.k));
   std::mt19937_64 random(r.seed * 1000003 + static_cast<std::uint64_t>(m));
@@ -147,7 +131,7 @@ Result<void> simulate(const lower::DecodedKernel& kernel, const target::Target& 
                                  .kernarg = tensors.kernarg,
                                  .dynamic_lds_bytes = 0,
                                  .workgroups = r.workgroups,
-                                 .options = {}};
+                                 .options = r.sim};
   auto result = sim::run(*program, tensors.memory, params);
   if (!result) return std::unexpected(result.error());
   report.run = *std::move(result);
@@ -190,6 +174,22 @@ std::string Report::reason() const {
   if (!(nmse_exact() <= 5e-4)) text += fmt::format("NMSE {} against dequantised weights\n", nmse_exact());
   if (!(nmse_model() <= 1e-6)) text += fmt::format("NMSE {} against quantised activations\n", nmse_model());
   return text;
+}
+
+oracle::Type oracle_type(templates::GgufType type) {
+  switch (type) {
+    case templates::GgufType::q4_k:
+      return oracle::Type::q4_k;
+    case templates::GgufType::q5_k:
+      return oracle::Type::q5_k;
+    case templates::GgufType::q6_k:
+      return oracle::Type::q6_k;
+    case templates::GgufType::q8_0:
+      return oracle::Type::q8_0;
+    case templates::GgufType::q4_0:
+      break;
+  }
+  return oracle::Type::q4_0;
 }
 
 Result<templates::GeneratedKernel> generate(const templates::kquant::Problem& problem,

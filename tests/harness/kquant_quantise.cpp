@@ -67,7 +67,7 @@ Result<void> simulate(const lower::DecodedKernel& kernel, const target::Target& 
   const auto program = sim::Program::create(kernel, target);
   if (!program) return std::unexpected(program.error());
   auto result = sim::run(*program, memory,
-                         {.grid = launch.grid, .block = launch.block, .kernarg = kernarg, .options = {}});
+                         {.grid = launch.grid, .block = launch.block, .kernarg = kernarg, .options = r.sim});
   if (!result) return std::unexpected(result.error());
   report.run = *std::move(result);
   report.bytes.resize(static_cast<std::size_t>(launch.arguments[1].bytes));

@@ -110,7 +110,8 @@ class Problem:
                  zero_point_stride: int = 0, output_stride: int = 0, weight_type: Optional[GgufType] = None):
         self.activation = Type(activation)
         self._c = _c.Problem(
-            struct_size=ctypes.sizeof(_c.Problem), operation=0 if weight_type is None else 1, activation=int(activation), n=n, k=k, group=group,
+            struct_size=ctypes.sizeof(_c.Problem), operation=0 if weight_type is None else 1,
+            activation=int(activation), n=n, k=k, group=group,
             zero_points=int(zero_points), rounding=int(nearest), activation_stride=activation_stride,
             weight_stride=weight_stride, scale_stride=scale_stride, zero_point_stride=zero_point_stride,
             output_stride=output_stride, bias=int(bias), weight_type=int(weight_type or 0))
@@ -267,7 +268,8 @@ class Engine:
     """Compiles, finds and loads kernels. `devices`: "auto", "hip", "hip:1", "sim:gfx1151", several with commas."""
 
     def __init__(self, devices: str = "auto", *, cache_folder: Optional[str] = None, cache_bytes: int = 0,
-                 bundles: Sequence[str] = (), override_folder: str = "", dump_folder: str = "", threads: int = 0, tuning_database: str = "",
+                 bundles: Sequence[str] = (), override_folder: str = "", dump_folder: str = "", threads: int = 0,
+                 tuning_database: str = "",
                  log: Optional[Callable[[LogLevel, str], None]] = None, log_level: LogLevel = LogLevel.info,
                  environment: bool = True):
         self._lib = _c.library()
