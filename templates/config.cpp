@@ -32,7 +32,9 @@ Result<Config> normalise(const Config& config, const Problem& problem, const tar
   return family(problem.op).normalise_config(config, problem, target);
 }
 
-std::string canonical(const Config& c) {
+namespace {
+
+std::string canonical_tile(const Config& c) {
   const Techniques& t = c.techniques;
   return fmt::format(
       "tile {}x{}x{} waves {}x{} depth {} unroll {} lds {} occupancy {} {} techniques {:d}{:d}{:d}{:d}{:d}",
@@ -41,9 +43,12 @@ std::string canonical(const Config& c) {
       t.scalar_offsets);
 }
 
-Result<Config> parse_config(std::string_view canonical_text) {
-  const std::string text(canonical_text);
-  Config c;
+std::string canonical_gemv(const Config& c) {
+  return fmt::format("gemv tokens {} rows {} depth {} occupancy {}", c.tokens, c.rows, c.pipeline_depth,
+                     c.waves_per_simd);
+}
+
+bool parse_tile(const std::string& text, Config& c) {
   std::array<unsigned, 5> on{};
   std::array<char, 4> mode{};
   const int fields =
@@ -56,8 +61,28 @@ Result<Config> parse_config(std::string_view canonical_text) {
   c.wgp_mode = mode[0] == 'w';
   Techniques& t = c.techniques;
   t = {on[0] != 0, on[1] != 0, on[2] != 0, on[3] != 0, on[4] != 0};
+  return fields == 15;
+}
+
+bool parse_gemv(const std::string& text, Config& c) {
+  c.path = Path::gemv;
+  c.wgp_mode = false;
+  return std::sscanf(text.c_str(), "gemv tokens %4u rows %4u depth %4u occupancy %4u", &c.tokens, &c.rows,
+                     &c.pipeline_depth, &c.waves_per_simd) == 4;
+}
+
+}  // namespace
+
+std::string canonical(const Config& c) {
+  return c.path == Path::gemv ? canonical_gemv(c) : canonical_tile(c);
+}
+
+Result<Config> parse_config(std::string_view canonical_text) {
+  const std::string text(canonical_text);
+  Config c;
+  const bool parsed = text.starts_with("gemv ") ? parse_gemv(text, c) : parse_tile(text, c);
   // What was read says whether all of it was: spelling, order and end in one comparison.
-  if (fields != 15 || canonical(c) != text)
+  if (!parsed || canonical(c) != text)
     return bad("config", text, "the canonical text of a Config: " + canonical(Config{}));
   return c;
 }

@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: MIT
 #include "templates/family.hpp"
 
+#include <algorithm>
 #include <array>
 
+#include "templates/kquant/family.hpp"
 #include "templates/w4a16/family.hpp"
 
 namespace wavejit::templates {
 namespace {
 
 /// By Operation.
-constexpr std::array<const Family*, operations> families{&w4a16::family};
+constexpr std::array<const Family*, operations> families{&w4a16::family, &kquant::family};
 
 }  // namespace
 
@@ -18,7 +20,7 @@ const Family& family(Operation op) { return *families[static_cast<std::size_t>(o
 Result<Config> select_config(const Problem& problem, const target::Target& target, std::int64_t m) {
   const auto selections = select_configs(problem, target, m, m);
   if (!selections) return std::unexpected(selections.error());
-  return selections->front().config;
+  return std::ranges::find_if(*selections, [m](const Selection& s) { return s.last >= m; })->config;
 }
 
 Result<std::vector<Selection>> select_configs(const Problem& problem, const target::Target& target,

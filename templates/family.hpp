@@ -3,6 +3,7 @@
 // all families have in common and go through this table; a new family is one more entry of it.
 #pragma once
 
+#include <limits>
 #include <vector>
 
 #include "templates/kernel.hpp"
@@ -11,7 +12,8 @@ namespace wavejit::templates {
 
 /// Problems and Configs that these functions take are normalised, but for the two that normalise.
 struct Family {
-  std::string_view name;  ///< of its Operation
+  std::string_view name;                                              ///< of its Operation
+  std::int64_t most_rows = std::numeric_limits<std::int64_t>::max();  ///< of one launch
   Result<Problem> (*normalise)(const Problem& problem, const target::Target& target) = nullptr;
   std::string (*canonical)(const Problem& problem) = nullptr;
   Result<Config> (*normalise_config)(const Config& config, const Problem& problem,

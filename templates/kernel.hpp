@@ -37,9 +37,16 @@ struct Argument {
 /// them.
 unsigned stages(const Problem& problem, const Config& config);
 
+/// How a grid follows M: workgroups along `axis` = ceil(M * items_per_row / items_per_workgroup).
+struct RowGrid {
+  unsigned axis = 0;
+  std::int64_t items_per_row = 1, items_per_workgroup = 0;  ///< 0: the grid is the same for every M
+};
+
 /// How to launch one stage for one M.
 struct Launch {
   std::array<std::uint32_t, 3> grid{1, 1, 1};   ///< workgroups
+  RowGrid row_grid;                             ///< what another M would change of `grid`
   std::array<std::uint32_t, 3> block{1, 1, 1};  ///< work-items
   std::uint32_t dynamic_lds_bytes = 0;
   std::vector<Argument> arguments;

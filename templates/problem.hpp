@@ -13,14 +13,21 @@
 
 namespace wavejit::templates {
 
-enum class DataType : std::uint8_t { bf16, f16, f32, i32 };
+enum class DataType : std::uint8_t {
+  bf16,
+  f16,
+  f32,
+  i32,
+  u8,  ///< bytes of a format of its own: GGUF weights
+};
 std::string_view name(DataType type);
 unsigned bytes(DataType type);
 
 enum class Operation : std::uint8_t {
-  w4a16,  ///< output[M,N] = activations[M,K] * dequantised(weights[N,K])^T
+  w4a16,   ///< output[M,N] = activations[M,K] * dequantised(weights[N,K])^T
+  kquant,  ///< the same with GGUF weights as the file has them; output f32, activations quantised to int8
 };
-inline constexpr std::size_t operations = 1;
+inline constexpr std::size_t operations = 2;
 std::string_view name(Operation op);
 
 enum class ZeroPoints : std::uint8_t {
@@ -32,6 +39,11 @@ enum class WeightLayout : std::uint8_t {
   exllama,  ///< int32 [N, K/8]; nibbles low to high hold K offsets 0,2,4,6,1,3,5,7 (domain.md §1.4)
 };
 
+/// Formats of GGUF weights. A row is dense: K / 256 superblocks of 144 (Q4_K), 176 (Q5_K) or 210 (Q6_K)
+/// bytes, K / 32 blocks of 34 (Q8_0) or 18 (Q4_0).
+enum class GgufType : std::uint8_t { q4_k, q5_k, q6_k, q8_0, q4_0 };
+std::string_view name(GgufType type);
+
 /// How a dequantised weight is rounded to the activation type. f16 weights are always rounded to nearest
 /// even: there the cheapest instruction does so.
 enum class WeightRounding : std::uint8_t {
@@ -40,6 +52,8 @@ enum class WeightRounding : std::uint8_t {
 };
 
 /// Shapes in elements. Strides in elements of the tensor's type (weights: int32 words); 0 = dense.
+/// A kquant problem has op, activation (bf16, f16 or f32), n, k and weight_type only: its tensors are dense,
+/// `group` and `rounding` say nothing, and every other field keeps its default.
 struct Problem {
   Operation op = Operation::w4a16;
   DataType activation = DataType::bf16;
@@ -48,6 +62,7 @@ struct Problem {
   std::int64_t group = 128;  ///< weights that share a scale along K: a multiple of 32, or -1 = all of K
   ZeroPoints zero_points = ZeroPoints::symmetric;
   WeightLayout layout = WeightLayout::exllama;
+  GgufType weight_type = GgufType::q4_k;  ///< of kquant
   WeightRounding rounding = WeightRounding::fastest;
   bool bias = false;  ///< a tensor [N] of the activation's type, added in f32 before the one rounding
   std::int64_t activation_stride = 0;  ///< >= K, a multiple of 8
@@ -60,6 +75,7 @@ struct Problem {
 /// Which way of computing an operation a Config describes; each has fields of its own and a text of its own.
 enum class Path : std::uint8_t {
   tile,  ///< workgroups of waves compute bm x bn tiles with matrix instructions
+  gemv,  ///< a wave computes `rows` rows of weights for `tokens` rows of activations (kquant)
 };
 
 /// The five techniques of design.md, each switchable alone.
@@ -82,6 +98,9 @@ struct Config {
   unsigned waves_per_simd = 0;          ///< occupancy wanted; sets the VGPR budget; 0 = chosen
   bool wgp_mode = true;
   Techniques techniques;
+  // Path::gemv, besides pipeline_depth and waves_per_simd:
+  unsigned tokens = 1;  ///< M, a constant of the code
+  unsigned rows = 0;    ///< rows of weights per wave: 1, 2 or 4; 0 = chosen
 };
 
 /// The five names as `--without` takes them: dequant, pipeline, descriptors, banks, scalar-offsets.
@@ -102,6 +121,10 @@ std::string canonical(const Config& config);
 /// The Config that canonical() says so. Errors: invalid_config for any other text.
 Result<Config> parse_config(std::string_view canonical_text);
 
+/// Rows that one launch takes at most; more are several launches, one after another, of that many rows and
+/// then of what is left. The largest std::int64_t where there is no limit.
+std::int64_t most_rows(const Problem& problem);
+
 /// A first choice of Config for a bucket of M by simple rules.
 Result<Config> select_config(const Problem& problem, const target::Target& target, std::int64_t m);
 
@@ -111,7 +134,8 @@ struct Selection {
   Config config;  ///< normalised
 };
 /// select_config for every M of a range, neighbours with one Config joined; few different Configs, each
-/// possibly in several pieces.
+/// possibly in several pieces. Where `last` is beyond most_rows, they begin with M = 1, as any number of rows
+/// may be left over, and the last one stands for everything from most_rows on.
 Result<std::vector<Selection>> select_configs(const Problem& problem, const target::Target& target,
                                               std::int64_t first, std::int64_t last);
 

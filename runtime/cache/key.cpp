@@ -18,7 +18,7 @@ constexpr std::string_view first_line = "wavejit-key 1\n";
 using Part = std::pair<std::string_view, std::string>;
 
 /// Every part as text, sorted by name. parse_key() relies on this being all of them.
-std::array<Part, 10> as_text(const KeyParts& p) {
+std::array<Part, 11> as_text(const KeyParts& p) {
   return {{{"build", p.build},
            {"code_object", std::to_string(p.code_object)},
            {"config", p.config},
@@ -27,6 +27,7 @@ std::array<Part, 10> as_text(const KeyParts& p) {
            {"mode", p.wgp_mode ? "wgp" : "cu"},
            {"problem", p.problem},
            {"schema", std::to_string(p.schema)},
+           {"stage", std::to_string(p.stage)},
            {"target_id", p.target_id},
            {"wave_size", std::to_string(p.wave_size)}}};
 }
@@ -86,6 +87,7 @@ bool set(KeyParts& p, std::string_view name, std::string value) {
   };
   if (name == "code_object") return set_number(p.code_object);
   if (name == "schema") return set_number(p.schema);
+  if (name == "stage") return set_number(p.stage);
   if (name == "wave_size") return set_number(p.wave_size);
   if (name == "mode") {
     p.wgp_mode = value == "wgp";
@@ -148,7 +150,7 @@ Result<std::string> canonical_target_id(std::string_view target_id) {
 }
 
 Result<KeyParts> key_parts(const templates::Problem& problem, const templates::Config& config,
-                           const target::Target& target, std::string_view target_id, std::string flags) {
+                           const target::Target& target, std::string_view target_id, unsigned stage) {
   auto id = canonical_target_id(target_id);
   if (!id) return std::unexpected(id.error());
   if (id->substr(0, id->find(':')) != target.name)
@@ -161,7 +163,7 @@ Result<KeyParts> key_parts(const templates::Problem& problem, const templates::C
   p.build = generator_build_id();
   p.problem = templates::canonical(problem);
   p.config = templates::canonical(config);
-  p.flags = std::move(flags);
+  p.stage = stage;
   return p;
 }
 

@@ -43,14 +43,16 @@ struct KeyParts {
   std::string problem;  ///< templates::canonical of the normalised Problem
   std::string
       config;  ///< templates::canonical of the normalised Config that was asked for (before generate())
-  std::string flags;  ///< whatever else changes the code; empty
+  std::string flags;        ///< whatever else changes the code; empty
+  std::uint32_t stage = 0;  ///< which kernel of the Config
   friend bool operator==(const KeyParts&, const KeyParts&) = default;
 };
 
-/// Parts for this build. `problem` and `config` must be normalised. `target_id` is the device's, of `target`.
+/// Parts for this build. `problem` and `config` must be normalised, `stage` one of the Config's. `target_id`
+/// is the device's, of `target`.
 /// Errors: unknown_target when target_id is malformed or of another processor than `target`.
 Result<KeyParts> key_parts(const templates::Problem& problem, const templates::Config& config,
-                           const target::Target& target, std::string_view target_id, std::string flags = {});
+                           const target::Target& target, std::string_view target_id, unsigned stage = 0);
 
 /// "gfx942:xnack-:sramecc+" -> "gfx942:sramecc+:xnack-": features sorted, each "name+" or "name-", none
 /// twice. Errors: unknown_target, with what is malformed.

@@ -37,7 +37,7 @@ std::vector<std::string> split(const char* text, char separator) {
 Result<Tensor> to_tensor(const char* name, const wavejit_tensor& t) {
   Tensor out;
   const auto number = static_cast<long long>(t.type);
-  if (number < 0 || number > WAVEJIT_I32) return bad(std::string(name) + ".type", number, "a wavejit_type");
+  if (number < 0 || number > WAVEJIT_U8) return bad(std::string(name) + ".type", number, "a wavejit_type");
   out.type = static_cast<templates::DataType>(number);
   out.address = t.address;
   out.bytes = t.bytes;
@@ -53,18 +53,21 @@ Result<templates::Problem> to_problem(const wavejit_problem* given) {
   wavejit_problem in = WAVEJIT_PROBLEM_INIT;
   if (!read_struct(&in, sizeof in, given)) return bad_size("wavejit_problem", given);
   templates::Problem p;
-  const auto op = enumeration<templates::Operation>("operation", in.operation, WAVEJIT_W4A16);
+  const auto op = enumeration<templates::Operation>("operation", in.operation, WAVEJIT_KQUANT);
   const auto type = enumeration<templates::DataType>("activation", in.activation, WAVEJIT_I32);
   const auto zero = enumeration<templates::ZeroPoints>("zero_points", in.zero_points, WAVEJIT_PACKED);
   const auto rounding = enumeration<templates::WeightRounding>("rounding", in.rounding, WAVEJIT_NEAREST);
+  const auto weights = enumeration<templates::GgufType>("weight_type", in.weight_type, WAVEJIT_Q4_0);
   if (!op) return std::unexpected(op.error());
   if (!type) return std::unexpected(type.error());
   if (!zero) return std::unexpected(zero.error());
   if (!rounding) return std::unexpected(rounding.error());
+  if (!weights) return std::unexpected(weights.error());
   p.op = *op;
   p.activation = *type;
   p.zero_points = *zero;
   p.rounding = *rounding;
+  p.weight_type = *weights;
   p.n = in.n;
   p.k = in.k;
   p.group = in.group;
@@ -92,6 +95,7 @@ Result<EngineOptions> to_options(const wavejit_engine_options* given) {
   options.bundles = split(in.bundles, ':');
   if (in.override_folder != nullptr) options.override_folder = in.override_folder;
   if (in.dump_folder != nullptr) options.dump_folder = in.dump_folder;
+  if (in.tuning_database != nullptr) options.tuning_database = in.tuning_database;
   options.threads = in.threads;
   options.log_level = *level;
   if (in.log != nullptr)

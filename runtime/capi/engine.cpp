@@ -70,14 +70,19 @@ std::string describe(const wavejit::Plan& plan) {
   json["device"] = plan.device().info().target_id;
   json["m_first"] = plan.range().first;
   json["m_last"] = plan.range().last;
-  for (const wavejit::Variant& v : plan.variants())
+  for (const wavejit::Variant& v : plan.variants()) {
+    nlohmann::ordered_json stages;
+    for (const wavejit::StageKernel& s : v.stages)
+      stages.push_back({{"kernel", s.kernel}, {"key", s.key}, {"from", wavejit::name(s.from)}});
     json["variants"].push_back({{"m_first", v.range.first},
                                 {"m_last", v.range.last},
                                 {"kernel", v.kernel},
                                 {"key", v.key},
                                 {"config", wavejit::templates::canonical(v.config)},
                                 {"from", wavejit::name(v.from)},
-                                {"workspace_bytes", v.workspace_bytes}});
+                                {"workspace_bytes", v.workspace_bytes},
+                                {"stages", std::move(stages)}});
+  }
   return json.dump();
 }
 

@@ -114,24 +114,39 @@ typedef struct wavejit_engine_options {
   wavejit_log_level log_level;
   int32_t ignore_environment; /* nonzero: WAVEJIT_* variables are not read */
   int32_t skip_check;         /* nonzero: compiled kernels do not pass the static checker */
+  const char *tuning_database; /* made by `wavejit tune`; NULL = none */
 } wavejit_engine_options;
 #define WAVEJIT_ENGINE_OPTIONS_INIT \
-  { sizeof(wavejit_engine_options), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, WAVEJIT_LOG_INFO, 0, 0 }
+  { sizeof(wavejit_engine_options), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, WAVEJIT_LOG_INFO, 0, 0, 0 }
 
 typedef enum wavejit_type {
   WAVEJIT_BF16 = 0,
   WAVEJIT_F16 = 1,
   WAVEJIT_F32 = 2,
-  WAVEJIT_I32 = 3
+  WAVEJIT_I32 = 3,
+  WAVEJIT_U8 = 4
 } wavejit_type;
-typedef enum wavejit_operation { WAVEJIT_W4A16 = 0 } wavejit_operation;
+typedef enum wavejit_operation { WAVEJIT_W4A16 = 0, WAVEJIT_KQUANT = 1 } wavejit_operation;
 typedef enum wavejit_zero_points { WAVEJIT_SYMMETRIC = 0, WAVEJIT_PACKED = 1 } wavejit_zero_points;
 typedef enum wavejit_weight_rounding { WAVEJIT_FASTEST = 0, WAVEJIT_NEAREST = 1 } wavejit_weight_rounding;
 
+typedef enum wavejit_gguf_type {
+  WAVEJIT_Q4_K = 0,
+  WAVEJIT_Q5_K = 1,
+  WAVEJIT_Q6_K = 2,
+  WAVEJIT_Q8_0 = 3,
+  WAVEJIT_Q4_0 = 4
+} wavejit_gguf_type;
+
 /* output[M, N] = activations[M, K] * dequantised(weights[N, K])^T (+ bias[N]).
- * activations, scales, bias, output: `activation` type; weights int32 [N, K/8], nibbles low to high holding K
- * offsets 0,2,4,6,1,3,5,7; scales [N, K/group]; zero points int32 [N/8, K/group], row n in nibble n % 8.
- * Strides are between rows, in elements of the tensor's type; 0 = dense. */
+ *
+ * WAVEJIT_W4A16: activations, scales, bias, output: `activation` type; weights int32 [N, K/8], nibbles low to
+ * high holding K offsets 0,2,4,6,1,3,5,7; scales [N, K/group]; zero points int32 [N/8, K/group], row n in nibble
+ * n % 8. Strides are between rows, in elements of the tensor's type; 0 = dense.
+ *
+ * WAVEJIT_KQUANT: activations `activation` type (bf16, f16, f32) [M, K]; weights WAVEJIT_U8 [N, bytes of a row],
+ * as a GGUF file of `weight_type` has them; output f32 [M, N]; all dense. Activations are quantised on the way,
+ * into the workspace. group and rounding say nothing; zero_points, bias and strides are 0. */
 typedef struct wavejit_problem {
   size_t struct_size;
   wavejit_operation operation;
@@ -141,13 +156,13 @@ typedef struct wavejit_problem {
   wavejit_zero_points zero_points;
   wavejit_weight_rounding rounding;
   int64_t activation_stride, weight_stride, scale_stride, zero_point_stride, output_stride;
-  int32_t bias; /* nonzero: there is one */
-  int32_t reserved;
+  int32_t bias;                  /* nonzero: there is one */
+  wavejit_gguf_type weight_type; /* of WAVEJIT_KQUANT; headers before it had a reserved zero here */
 } wavejit_problem;
 #define WAVEJIT_PROBLEM_INIT                                                                                \
   {                                                                                                         \
     sizeof(wavejit_problem), WAVEJIT_W4A16, WAVEJIT_BF16, 0, 0, 128, WAVEJIT_SYMMETRIC, WAVEJIT_FASTEST, 0, \
-        0, 0, 0, 0, 0, 0                                                                                    \
+        0, 0, 0, 0, 0, WAVEJIT_Q4_K                                                                         \
   }
 
 typedef struct wavejit_tensor {
@@ -162,7 +177,7 @@ typedef struct wavejit_tensor {
 typedef struct wavejit_arguments {
   size_t struct_size;
   wavejit_tensor activations, weights, scales, zero_points, bias, output;
-  uint64_t workspace;
+  uint64_t workspace; /* at a multiple of 256 bytes; wavejit_plan_workspace says how many */
   uint64_t workspace_bytes;
 } wavejit_arguments;
 
@@ -207,7 +222,8 @@ WAVEJIT_API wavejit_status wavejit_plan_workspace(const wavejit_plan *plan, int6
 /* `stream`: hipStream_t or a stream of the simulator; NULL = the default stream. */
 WAVEJIT_API wavejit_status wavejit_plan_launch(const wavejit_plan *plan, void *stream,
                                                const wavejit_arguments *arguments);
-/* JSON: problem, device, and per range of M the kernel, its key, Config and where it came from. */
+/* JSON: problem, device, and per range of M the kernel, its key, Config and where it came from; "stages" are all
+ * kernels that such a launch runs, in order, of which the kernel is the last. */
 WAVEJIT_API size_t wavejit_plan_describe(const wavejit_plan *plan, char *text, size_t size);
 
 /* ---- Devices ---- */

@@ -130,28 +130,54 @@ Result<std::uint64_t> check_tensor(const Slot& slot, const Tensor& t, std::int64
   return needed;
 }
 
-/// A kernel reads its inputs while it writes its output, in no order that could be relied on.
-Result<void> check_overlap(const Layout& layout, const Arguments& a,
-                           const std::array<std::uint64_t, roles>& bytes) {
-  const std::uint64_t begin = a.output.address;
-  const std::uint64_t end = begin + bytes[static_cast<std::size_t>(Role::output)];
-  for (std::size_t i = 0; i < layout.count; ++i) {
-    const Role role = layout.slots[i].role;
-    const Tensor* t = tensor(a, role);
-    if (t == nullptr || role == Role::output) continue;
-    if (t->address < end && begin < t->address + bytes[static_cast<std::size_t>(role)])
-      return bad("output", fmt::format("at address {:#x}, which overlaps {}", begin, engine::name(role)),
-                 "apart from every input");
+/// [begin, end) of what is used of a role; empty where nothing is.
+struct Span {
+  std::uint64_t begin = 0, end = 0;
+  [[nodiscard]] bool overlaps(const Span& other) const { return begin < other.end && other.begin < end; }
+};
+
+Span span_of(const Used& used, const Arguments& a, Role role) {
+  const Tensor* t = tensor(a, role);
+  const std::uint64_t begin = t != nullptr ? t->address : role == Role::workspace ? a.workspace : 0;
+  return {begin, begin + used.bytes[static_cast<std::size_t>(role)]};
+}
+
+/// Kernels read their inputs while they write their output and workspace, in no order that could be relied
+/// on.
+Result<void> check_overlap(const Used& used, const Arguments& a) {
+  for (const Role written : {Role::output, Role::workspace}) {
+    const Span here = span_of(used, a, written);
+    for (std::size_t i = 0; i < roles; ++i) {
+      const auto role = static_cast<Role>(i);
+      if (role == written || !here.overlaps(span_of(used, a, role))) continue;
+      return bad(engine::name(written),
+                 fmt::format("at address {:#x}, which overlaps {}", here.begin, engine::name(role)),
+                 "apart from every other tensor");
+    }
   }
   return {};
 }
 
-Result<void> check_unused(const Layout& layout, const Arguments& a) {
-  for (const Role role : {Role::bias}) {
-    const Tensor* t = tensor(a, role);
-    if (!layout.has(role) && t->present())
-      return bad(engine::name(role), "given", "absent: the problem was prepared without");
+Result<void> check_unused(const Used& used, const Arguments& a) {
+  const auto uses = [&](Role role) { return used.role[static_cast<std::size_t>(role)]; };
+  for (const Role role : {Role::scales, Role::zero_points, Role::bias}) {
+    if (uses(role) || !tensor(a, role)->present()) continue;
+    if (role == Role::zero_points && uses(Role::scales)) continue;  // redundant ones of a checkpoint
+    return bad(engine::name(role), "given", "absent: the problem was prepared without");
   }
+  return {};
+}
+
+Result<void> check_workspace(const Layout& layout, const Slot& slot, const Arguments& a) {
+  if (a.workspace == 0 || a.workspace_bytes < layout.workspace_bytes)
+    return bad("workspace_bytes", std::to_string(a.workspace_bytes),
+               fmt::format("at least {}, at an address that is not null", layout.workspace_bytes));
+  if (a.workspace % slot.alignment != 0)
+    return bad("workspace", fmt::format("at address {:#x}", a.workspace),
+               fmt::format("aligned to {} bytes", slot.alignment));
+  if (a.workspace > UINT64_MAX - layout.workspace_bytes)
+    return bad("workspace", fmt::format("at address {:#x}", a.workspace),
+               "such that its bytes do not wrap around");
   return {};
 }
 
@@ -203,35 +229,51 @@ Result<std::int64_t> rows_of(const Arguments& arguments) {
   return matrix->rows;
 }
 
-Result<void> bind(const Layout& layout, const Arguments& arguments, std::int64_t m,
-                  std::array<std::byte, max_kernarg_bytes>& kernarg) {
-  if (auto ok = check_unused(layout, arguments); !ok) return ok;
-  std::array<std::uint64_t, roles> bytes{};
+Result<void> check(const Layout& layout, const Arguments& arguments, std::int64_t m, Used& used) {
   for (std::size_t i = 0; i < layout.count; ++i) {
     const Slot& slot = layout.slots[i];
+    const auto role = static_cast<std::size_t>(slot.role);
+    used.role[role] = true;
+    std::uint64_t bytes = 0;
     if (const Tensor* t = tensor(arguments, slot.role)) {
       const auto needed = check_tensor(slot, *t, m);
       if (!needed) return std::unexpected(needed.error());
-      bytes[static_cast<std::size_t>(slot.role)] = *needed;
+      bytes = *needed;
     } else if (slot.role == Role::workspace) {
-      if (arguments.workspace == 0 || arguments.workspace_bytes < layout.workspace_bytes)
-        return bad("workspace_bytes", std::to_string(arguments.workspace_bytes),
-                   fmt::format("at least {}, at an address that is not null", layout.workspace_bytes));
-      if (arguments.workspace % slot.alignment != 0)
-        return bad("workspace", fmt::format("at address {:#x}", arguments.workspace),
-                   fmt::format("aligned to {} bytes", slot.alignment));
+      if (auto ok = check_workspace(layout, slot, arguments); !ok) return ok;
+      bytes = layout.workspace_bytes;
     }
+    used.bytes[role] = std::max(used.bytes[role], bytes);
   }
-  if (auto ok = check_overlap(layout, arguments, bytes); !ok) return ok;
+  return {};
+}
+
+Result<void> check_together(const Used& used, const Arguments& arguments) {
+  if (auto ok = check_unused(used, arguments); !ok) return ok;
+  return check_overlap(used, arguments);
+}
+
+void pack(const Layout& layout, const Arguments& arguments, std::int64_t first, std::int64_t m,
+          std::array<std::byte, max_kernarg_bytes>& kernarg) {
   for (std::size_t i = 0; i < layout.count; ++i) {
     const Slot& slot = layout.slots[i];
     const Tensor* t = tensor(arguments, slot.role);
+    const std::int64_t before =
+        slot.rows_are_m ? first * slot.stride * static_cast<std::int64_t>(templates::bytes(slot.type)) : 0;
     put(kernarg, slot,
-        t != nullptr                   ? t->address
+        t != nullptr                   ? t->address + static_cast<std::uint64_t>(before)
         : slot.role == Role::workspace ? arguments.workspace
         : slot.role == Role::constant  ? static_cast<std::uint64_t>(slot.value)
                                        : static_cast<std::uint64_t>(m));
   }
+}
+
+Result<void> bind(const Layout& layout, const Arguments& arguments, std::int64_t m,
+                  std::array<std::byte, max_kernarg_bytes>& kernarg) {
+  Used used;
+  if (auto ok = check(layout, arguments, m, used); !ok) return ok;
+  if (auto ok = check_together(used, arguments); !ok) return ok;
+  pack(layout, arguments, 0, m, kernarg);
   return {};
 }
 

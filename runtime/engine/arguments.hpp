@@ -30,9 +30,9 @@ struct Tensor {
   [[nodiscard]] bool present() const { return rank != 0 || address != 0; }
 };
 
-/// `activations` gives M: the product of all its dimensions but the last. A symmetric problem ignores
-/// zero_points, as checkpoints carry redundant ones; any other tensor that the problem has no use for is an
-/// error, since somebody expects it to be used.
+/// `activations` gives M: the product of all its dimensions but the last. GGUF weights are u8 [N, bytes of a
+/// row]. A symmetric w4a16 problem ignores zero_points, as checkpoints carry redundant ones; any other tensor
+/// that the problem has no use for is an error, since somebody expects it to be used.
 struct Arguments {
   Tensor activations, weights, scales, zero_points, bias, output;
   device::Address workspace = 0;
@@ -88,8 +88,22 @@ Result<Layout> make_layout(const templates::Launch& launch);
 /// The rows that the activations describe. Errors: invalid_argument.
 Result<std::int64_t> rows_of(const Arguments& arguments);
 
-/// Checks every argument against the layout and packs them. Errors: invalid_argument, naming tensor,
-/// value and what is allowed. `kernarg` is written only on success.
+/// What the kernels of a launch use of the arguments, all together.
+struct Used {
+  std::array<bool, roles> role{};
+  std::array<std::uint64_t, roles> bytes{};  ///< from the tensor's address on
+};
+
+/// Checks every argument that a kernel of this layout uses, for `m` rows, and notes what it uses. Errors:
+/// invalid_argument, naming tensor, value and what is allowed.
+Result<void> check(const Layout& layout, const Arguments& arguments, std::int64_t m, Used& used);
+/// Once all kernels are checked: nothing given that none uses, nothing written that lies over something else.
+Result<void> check_together(const Used& used, const Arguments& arguments);
+/// The kernel arguments for the `m` rows from row `first` on. Only what was checked may be packed.
+void pack(const Layout& layout, const Arguments& arguments, std::int64_t first, std::int64_t m,
+          std::array<std::byte, max_kernarg_bytes>& kernarg);
+
+/// All of these for a launch of one kernel. `kernarg` is written only on success.
 Result<void> bind(const Layout& layout, const Arguments& arguments, std::int64_t m,
                   std::array<std::byte, max_kernarg_bytes>& kernarg);
 

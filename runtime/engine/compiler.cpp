@@ -29,9 +29,9 @@ struct Compiler::Job {
 
 /// A kernel of templates/.
 struct Compiler::FamilyJob final : Job {
-  FamilyJob(cache::Key k, const templates::Problem& p, const templates::Config& c, const target::Target& t,
-            templates::Launch l)
-      : Job(std::move(k)), problem(p), config(c), target(t), launch(std::move(l)) {}
+  FamilyJob(cache::Key k, const templates::Problem& p, const templates::Config& c, unsigned s,
+            const target::Target& t, const templates::Launch& l)
+      : Job(std::move(k)), problem(p), config(c), stage(s), target(t), launch(l) {}
   Result<cache::Bytes> make(Compiler& compiler) const override { return compiler.generate(*this); }
   Result<void> agrees(const cache::Record& record) const override {
     return cache::agrees(record, launch, target);
@@ -42,8 +42,9 @@ struct Compiler::FamilyJob final : Job {
   }
   const templates::Problem& problem;
   const templates::Config& config;
+  const unsigned stage;
   const target::Target& target;
-  templates::Launch launch;  ///< for one row: what a record must agree with
+  const templates::Launch& launch;  ///< what a record must agree with
 };
 
 struct Compiler::FallbackJob final : Job {
@@ -118,12 +119,11 @@ Result<std::unique_ptr<Compiler>> Compiler::create(const EngineOptions& options,
 }
 
 Result<Compiler::Value> Compiler::get(const templates::Problem& problem, const templates::Config& config,
-                                      const target::Target& target, std::string_view target_id) {
-  const auto parts = cache::key_parts(problem, config, target, target_id);
+                                      unsigned stage, const target::Target& target,
+                                      std::string_view target_id, const templates::Launch& launch) {
+  const auto parts = cache::key_parts(problem, config, target, target_id, stage);
   if (!parts) return std::unexpected(parts.error());
-  auto launch = templates::launch(problem, config, target, 1);
-  if (!launch) return std::unexpected(launch.error());
-  return get(FamilyJob(cache::make_key(*parts), problem, config, target, std::move(*launch)));
+  return get(FamilyJob(cache::make_key(*parts), problem, config, stage, target, launch));
 }
 
 Result<Compiler::Value> Compiler::get_fallback(const templates::Problem& problem,
@@ -249,7 +249,7 @@ Result<cache::Bytes> Compiler::compile(const Job& job) {
 }
 
 Result<cache::Bytes> Compiler::generate(const FamilyJob& job) {
-  auto kernel = templates::generate(job.problem, job.config, job.target);
+  auto kernel = templates::generate(job.problem, job.config, job.target, {.stage = job.stage});
   if (!kernel) return std::unexpected(kernel.error());
   if (check_) {
     if (auto ok = judge(*kernel); !ok) {
@@ -267,8 +267,9 @@ Result<cache::Bytes> Compiler::generate(const FamilyJob& job) {
 }
 
 Result<std::string> Compiler::explain(const templates::Problem& problem, const templates::Config& config,
-                                      const target::Target& target, std::string_view target_id) {
-  const auto parts = cache::key_parts(problem, config, target, target_id);
+                                      unsigned stage, const target::Target& target,
+                                      std::string_view target_id) {
+  const auto parts = cache::key_parts(problem, config, target, target_id, stage);
   if (!parts) return std::unexpected(parts.error());
   return explain(cache::make_key(*parts));
 }

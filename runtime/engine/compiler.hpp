@@ -24,14 +24,16 @@ class Compiler {
   static Result<std::unique_ptr<Compiler>> create(const EngineOptions& options, LogFunction log,
                                                   std::shared_ptr<LiveCounters> counters);
 
-  /// `problem` and `config` are normalised; `target_id` is the device's.
-  Result<Value> get(const templates::Problem& problem, const templates::Config& config,
-                    const target::Target& target, std::string_view target_id);
+  /// A stage of a Config. `problem` and `config` are normalised; `target_id` is the device's; `launch` is the
+  /// stage's, for any M.
+  Result<Value> get(const templates::Problem& problem, const templates::Config& config, unsigned stage,
+                    const target::Target& target, std::string_view target_id,
+                    const templates::Launch& launch);
   /// The plain kernel by hiprtc (fallback.hpp). `problem` is normalised for it.
   Result<Value> get_fallback(const templates::Problem& problem, const device::Info& device);
   Result<std::string> explain_fallback(const templates::Problem& problem, const device::Info& device);
   Result<std::string> explain(const templates::Problem& problem, const templates::Config& config,
-                              const target::Target& target, std::string_view target_id);
+                              unsigned stage, const target::Target& target, std::string_view target_id);
   void clear_memory() { memory_.clear(); }
   /// Adds what the disk cache knows.
   void add_to(Counters& counters) const;

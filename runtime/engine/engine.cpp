@@ -145,6 +145,7 @@ class Impl {
   Result<Asked> ask(const templates::Problem& problem, MRange range, std::size_t device) const;
   Result<PlanCache::Value> make(const templates::Problem& problem, MRange range, std::size_t device);
   Result<void> choose_all(const Asked& asked, PlanData& plan);
+  Result<Stage> load(const Asked& asked, const Compiler::Value& code, const Layout& layout);
   Result<Choice> choose(const Asked& asked, const templates::Selection& selection);
   Result<Choice> choose_fallback(const Asked& asked);
 
@@ -176,6 +177,7 @@ Result<Impl::Asked> Impl::ask(const templates::Problem& problem, MRange range, s
   if (!normalised) {
     // What is wrong for every kernel stays wrong; what a family merely does not do, the plain kernel may.
     asked.refusal = normalised.error();
+    if (problem.op != templates::Operation::w4a16) return std::unexpected(asked.refusal);
     if (asked.refusal.code != ErrorCode::unsupported && problem.k != 0) return std::unexpected(asked.refusal);
     auto plain = fallback::normalise(problem);
     if (!plain) return std::unexpected(plain.error());
@@ -198,46 +200,50 @@ Result<Impl::Asked> Impl::ask(const templates::Problem& problem, MRange range, s
   return asked;
 }
 
-Result<Choice> Impl::choose(const Asked& asked, const templates::Selection& selection) {
-  const device::Info& info = asked.device->info();
-  auto code = compiler_->get(asked.problem, selection.config, *asked.target, info.target_id);
-  if (!code) return std::unexpected(code.error());
-  auto module = modules_.get(*asked.device, (*code)->record);
+Result<Stage> Impl::load(const Asked& asked, const Compiler::Value& code, const Layout& layout) {
+  auto module = modules_.get(*asked.device, code->record);
   if (!module) return std::unexpected(module.error());
+  return Stage{.code = code, .module = std::move(*module), .layout = layout, .geometry = {}, .row_grid = {}};
+}
+
+Result<Choice> Impl::choose(const Asked& asked, const templates::Selection& selection) {
   // The most rows decide about workspace; fewer never need more.
-  auto launch = templates::launch(asked.problem, selection.config, *asked.target, selection.last);
-  if (!launch) return std::unexpected(launch.error());
-  auto layout = make_layout(*launch);
-  if (!layout) return std::unexpected(layout.error());
+  const std::int64_t rows = std::min(selection.last, templates::most_rows(asked.problem));
   Choice choice;
   choice.config = selection.config;
-  choice.code = std::move(*code);
-  choice.module = std::move(*module);
-  choice.layout = *layout;
-  choice.block = launch->block;
-  choice.tile_m = selection.config.bm;
-  choice.tiles_n = launch->grid[1];
+  for (unsigned i = 0; i < templates::stages(asked.problem, selection.config); ++i) {
+    const auto launch = templates::launch(asked.problem, selection.config, *asked.target, rows, i);
+    if (!launch) return std::unexpected(launch.error());
+    const auto layout = make_layout(*launch);
+    if (!layout) return std::unexpected(layout.error());
+    const auto code = compiler_->get(asked.problem, selection.config, i, *asked.target,
+                                     asked.device->info().target_id, *launch);
+    if (!code) return std::unexpected(code.error());
+    auto stage = load(asked, *code, *layout);
+    if (!stage) return std::unexpected(stage.error());
+    stage->geometry = {launch->grid, launch->block, launch->dynamic_lds_bytes};
+    stage->row_grid = launch->row_grid;
+    choice.workspace_bytes = std::max(choice.workspace_bytes, layout->workspace_bytes);
+    choice.stages.push_back(std::move(*stage));
+  }
   return choice;
 }
 
 Result<Choice> Impl::choose_fallback(const Asked& asked) {
-  const device::Info& info = asked.device->info();
-  auto code = compiler_->get_fallback(asked.problem, info);
+  const auto code = compiler_->get_fallback(asked.problem, asked.device->info());
   if (!code) {
     Error error = asked.refusal;
     error.message += "; nor can the plain kernel be made: " + code.error().message;
     return std::unexpected(std::move(error));
   }
-  auto module = modules_.get(*asked.device, (*code)->record);
-  if (!module) return std::unexpected(module.error());
+  auto stage = load(asked, *code, fallback::layout(asked.problem));
+  if (!stage) return std::unexpected(stage.error());
+  stage->geometry.block = {fallback::tile, fallback::tile, 1};
+  stage->geometry.grid[0] =
+      static_cast<std::uint32_t>((asked.problem.n + fallback::tile - 1) / fallback::tile);
+  stage->row_grid = {.axis = 1, .items_per_row = 1, .items_per_workgroup = fallback::tile};
   Choice choice;
-  choice.code = std::move(*code);
-  choice.module = std::move(*module);
-  choice.layout = fallback::layout(asked.problem);
-  choice.block = {fallback::tile, fallback::tile, 1};
-  choice.tile_m = fallback::tile;
-  choice.tiles_n = static_cast<std::uint32_t>((asked.problem.n + fallback::tile - 1) / fallback::tile);
-  choice.rows_along_y = true;
+  choice.stages.push_back(std::move(*stage));
   return choice;
 }
 
@@ -249,11 +255,12 @@ Result<PlanCache::Value> Impl::make(const templates::Problem& problem, MRange ra
   plan->range = range;
   plan->device = asked->device;
   plan->counters = counters_;
+  plan->most_rows = asked->selections.empty() ? range.last : templates::most_rows(asked->problem);
   if (asked->selections.empty()) {
     auto choice = choose_fallback(*asked);
     if (!choice) return std::unexpected(choice.error());
     plan->choices.push_back(std::move(*choice));
-    plan->intervals.push_back({range.last, 0});
+    plan->intervals.push_back({range.first, range.last, 0});
     return plan;
   }
   auto ok = choose_all(*asked, *plan);
@@ -282,7 +289,7 @@ Result<void> Impl::choose_all(const Asked& asked, PlanData& plan) {
       if (!choice) return std::unexpected(choice.error());
       plan.choices.push_back(std::move(*choice));
     }
-    plan.intervals.push_back({s.last, static_cast<std::uint32_t>(index)});
+    plan.intervals.push_back({s.first, s.last, static_cast<std::uint32_t>(index)});
   }
   return {};
 }
@@ -321,9 +328,12 @@ Result<std::vector<std::string>> Impl::explain(const templates::Problem& problem
     lines.push_back(std::move(*line));
   }
   for (const templates::Selection& s : asked->selections) {
-    auto line = compiler_->explain(asked->problem, s.config, *asked->target, asked->device->info().target_id);
-    if (!line) return std::unexpected(line.error());
-    if (std::ranges::find(lines, *line) == lines.end()) lines.push_back(std::move(*line));
+    for (unsigned i = 0; i < templates::stages(asked->problem, s.config); ++i) {
+      auto line =
+          compiler_->explain(asked->problem, s.config, i, *asked->target, asked->device->info().target_id);
+      if (!line) return std::unexpected(line.error());
+      if (std::ranges::find(lines, *line) == lines.end()) lines.push_back(std::move(*line));
+    }
   }
   return lines;
 }

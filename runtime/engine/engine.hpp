@@ -11,9 +11,9 @@
 //   milliseconds per kernel and must not run while a stream of the device is captured (capture_active).
 //   Threads that ask for one kernel share one compilation; so do processes that share a cache folder. A
 //   failure is not remembered.
-// - Plan::launch() checks its arguments against the problem, then enqueues. It never compiles, allocates,
-//   synchronises, loads or unloads, and takes no lock that a compilation or a load holds. Errors (whose text
-//   is allocated) come before anything is enqueued.
+// - Plan::launch() checks its arguments against the problem, then enqueues: one kernel or several. It never
+//   compiles, allocates, synchronises, loads or unloads, and takes no lock that a compilation or a load
+//   holds. Errors of arguments (their text is allocated) come before anything is enqueued.
 // - A Plan is a reference: copies share it, and it keeps its modules loaded, also beyond the Engine. What
 //   nobody refers to is unloaded later, by collect() or the next load, never during a capture.
 // - Every function may be called from any thread.
@@ -72,13 +72,22 @@ struct PlanData;
 class Impl;
 }  // namespace engine
 
-/// One kernel of a plan.
-struct Variant {
-  MRange range;  ///< it serves
-  templates::Config config;
+/// One of the kernels that a launch runs, one after another.
+struct StageKernel {
   std::string kernel;  ///< symbol
   std::string key;     ///< digest, 32 hexadecimal digits: the name of an override file
   Tier from = Tier::compiled;
+};
+
+/// What a plan runs for a part of its range.
+struct Variant {
+  /// Rows that it serves. Where one launch of the kernels takes no more than some number of rows, more are
+  /// served by several, and variants for what is left over may lie below the plan's range.
+  MRange range;
+  templates::Config config;
+  std::vector<StageKernel> stages;
+  std::string kernel, key;     ///< of the last stage, which writes the output
+  Tier from = Tier::compiled;  ///< the same
   std::uint64_t workspace_bytes = 0;
 };
 

@@ -58,6 +58,8 @@ void constant(Layout& layout, std::uint32_t offset, std::uint32_t size, std::int
 
 Result<Problem> normalise(const Problem& problem) {
   Problem p = problem;
+  if (p.op != templates::Operation::w4a16)
+    return fail_field(ErrorCode::unsupported, "op", std::string(templates::name(p.op)), "w4a16");
   if (p.activation != DataType::bf16 && p.activation != DataType::f16)
     return fail_field(ErrorCode::unsupported, "activation", std::string(name(p.activation)), "bf16 or f16");
   if (p.n < 1 || p.n >= largest) return bad("n", p.n, "1 to 2^31 - 1");

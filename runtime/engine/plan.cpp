@@ -17,32 +17,55 @@ std::unexpected<Error> not_prepared(std::int64_t m, MRange range) {
                                 range.first, range.last));
 }
 
+device::Geometry geometry_of(const Stage& stage, std::int64_t m) {
+  device::Geometry g = stage.geometry;
+  const templates::RowGrid& rows = stage.row_grid;
+  if (rows.items_per_workgroup != 0)
+    g.grid[rows.axis] = static_cast<std::uint32_t>((m * rows.items_per_row + rows.items_per_workgroup - 1) /
+                                                   rows.items_per_workgroup);
+  return g;
+}
+
+Result<void> check(const Choice& choice, const Arguments& arguments, std::int64_t m) {
+  Used used;
+  for (const Stage& stage : choice.stages)
+    if (auto ok = engine::check(stage.layout, arguments, m, used); !ok) return ok;
+  return check_together(used, arguments);
+}
+
 }  // namespace
 
+const Choice& PlanData::piece(std::int64_t m) const {
+  return choices[std::ranges::lower_bound(intervals, m, {}, &Interval::last)->choice];
+}
+
 const Choice* PlanData::choice(std::int64_t m) const {
-  if (m < range.first || m > range.last) return nullptr;
-  const auto it = std::ranges::lower_bound(intervals, m, {}, &Interval::last);
-  return it == intervals.end() ? nullptr : &choices[it->choice];
+  return m < range.first || m > range.last ? nullptr : &piece(m);
 }
 
 Result<void> PlanData::launch(device::Stream stream, const Arguments& arguments) const {
   const auto m = rows_of(arguments);
   if (!m) return std::unexpected(m.error());
   if (*m == 0) {
-    if (auto ok = check_empty(choices.front().layout, arguments); !ok) return ok;
+    for (const Stage& stage : choices.front().stages)
+      if (auto ok = check_empty(stage.layout, arguments); !ok) return ok;
     LiveCounters::add(counters->empty_launches);
     return {};
   }
-  const Choice* c = choice(*m);
-  if (c == nullptr) return not_prepared(*m, range);
+  const Choice* whole = choice(*m);
+  if (whole == nullptr) return not_prepared(*m, range);
+  if (auto ok = check(*whole, arguments, *m); !ok) return ok;
   std::array<std::byte, max_kernarg_bytes> kernarg{};
-  if (auto ok = bind(c->layout, arguments, *m, kernarg); !ok) return ok;
-  device::Geometry geometry;
-  const auto tiles_m = static_cast<std::uint32_t>((*m + c->tile_m - 1) / c->tile_m);
-  geometry.grid = {tiles_m, c->tiles_n, 1};
-  if (c->rows_along_y) std::swap(geometry.grid[0], geometry.grid[1]);
-  geometry.block = c->block;
-  return device->launch(*c->module, geometry, std::span(kernarg).first(c->layout.kernarg_bytes), stream);
+  for (std::int64_t first = 0, rows = 0; first < *m; first += rows) {
+    rows = std::min(most_rows, *m - first);
+    for (const Stage& stage : piece(rows).stages) {
+      pack(stage.layout, arguments, first, rows, kernarg);
+      auto ok = device->launch(*stage.module, geometry_of(stage, rows),
+                               std::span(kernarg).first(stage.layout.kernarg_bytes), stream);
+      if (!ok) return ok;
+    }
+  }
+  return {};
 }
 
 }  // namespace engine
@@ -54,16 +77,16 @@ const device::Device& Plan::device() const { return *data_->device; }
 std::vector<Variant> Plan::variants() const {
   std::vector<Variant> all;
   if (!data_) return all;
-  std::int64_t first = data_->range.first;
   for (const engine::Interval& interval : data_->intervals) {
     const engine::Choice& c = data_->choices[interval.choice];
-    all.push_back({{first, interval.last},
-                   c.config,
-                   c.code->record.kernel,
-                   to_hex(c.code->key.digest),
-                   c.code->from,
-                   c.layout.workspace_bytes});
-    first = interval.last + 1;
+    Variant v{.range = {interval.first, interval.last}, .config = c.config, .stages = {}};
+    for (const engine::Stage& stage : c.stages)
+      v.stages.push_back({stage.code->record.kernel, to_hex(stage.code->key.digest), stage.code->from});
+    v.kernel = v.stages.back().kernel;
+    v.key = v.stages.back().key;
+    v.from = v.stages.back().from;
+    v.workspace_bytes = c.workspace_bytes;
+    all.push_back(std::move(v));
   }
   return all;
 }
@@ -73,7 +96,7 @@ Result<std::uint64_t> Plan::workspace_bytes(std::int64_t m) const {
   if (m == 0) return std::uint64_t{0};
   const engine::Choice* c = data_->choice(m);
   if (c == nullptr) return engine::not_prepared(m, data_->range);
-  return c->layout.workspace_bytes;
+  return c->workspace_bytes;
 }
 
 Result<void> Plan::launch(device::Stream stream, const Arguments& arguments) const {

@@ -18,19 +18,24 @@ struct Code {
   Tier from = Tier::compiled;
 };
 
-struct Choice {
-  templates::Config config;
+/// One kernel of a choice.
+struct Stage {
   std::shared_ptr<const Code> code;
   std::shared_ptr<const device::Module> module;
   Layout layout;
-  std::array<std::uint32_t, 3> block{1, 1, 1};
-  std::uint32_t tile_m = 1, tiles_n = 1;
-  bool rows_along_y = false;  ///< the fallback's grid
+  device::Geometry geometry;    ///< for some M
+  templates::RowGrid row_grid;  ///< what another M changes of it
 };
 
-/// Rows up to `last` (from the previous interval's last + 1) take `choice`.
+struct Choice {
+  templates::Config config;
+  std::vector<Stage> stages;  ///< launched in this order on one stream; never empty
+  std::uint64_t workspace_bytes = 0;
+};
+
+/// Rows from `first` to `last` take `choice`.
 struct Interval {
-  std::int64_t last = 0;
+  std::int64_t first = 1, last = 0;
   std::uint32_t choice = 0;
 };
 
@@ -40,11 +45,14 @@ struct PlanData {
   MRange range;
   std::shared_ptr<device::Device> device;
   std::shared_ptr<LiveCounters> counters;
+  std::int64_t most_rows = 0;  ///< of one launch of the stages; more rows are several
   std::vector<Choice> choices;
   std::vector<Interval> intervals;  ///< by `last`
 
   /// nullptr outside the range.
   [[nodiscard]] const Choice* choice(std::int64_t m) const;
+  /// For up to most_rows rows of a launch that is in the range.
+  [[nodiscard]] const Choice& piece(std::int64_t m) const;
   Result<void> launch(device::Stream stream, const Arguments& arguments) const;
 };
 

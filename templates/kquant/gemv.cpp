@@ -222,7 +222,7 @@ ir::Kernel build(const Problem& problem, const Config& config, const target::Tar
   k.target = &target;
   k.name = fmt::format("kquant_{}_n{}_k{}_m{}_r{}", name(problem.type), problem.n, problem.k, problem.m,
                        config.rows);
-  k.args = {{"activations", ir::ArgKind::buffer, 0, 8, ir::Access::read},
+  k.args = {{"workspace", ir::ArgKind::buffer, 0, 8, ir::Access::read},
             {"weights", ir::ArgKind::buffer, 8, 8, ir::Access::read},
             {"output", ir::ArgKind::buffer, 16, 8, ir::Access::write}};
   k.kernarg_size = 24;
@@ -230,7 +230,6 @@ ir::Kernel build(const Problem& problem, const Config& config, const target::Tar
   k.wgp_mode = false;
   k.vgpr_budget = config.waves_per_simd == 0 ? target.addressable_vgprs
                                              : target::vgpr_budget(target, config.waves_per_simd);
-  k.header = {canonical(problem), canonical(config)};
   Gemv(k, problem, config).run();
   return k;
 }

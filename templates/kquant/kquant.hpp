@@ -14,20 +14,14 @@
 // `rows` nor the other activations: a row's result has the same bits for any m.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <string>
-#include <vector>
 
-#include "generator/ir/kernel.hpp"
-#include "generator/passes/passes.hpp"
-#include "generator/support/error.hpp"
-#include "generator/target/target.hpp"
+#include "templates/kernel.hpp"
 
 namespace wavejit::templates::kquant {
 
-enum class Type : std::uint8_t { q4_k, q5_k, q6_k, q8_0, q4_0 };
-std::string_view name(Type type);
+using Type = GgufType;
 
 inline constexpr std::int64_t superblock = 256;              ///< elements
 inline constexpr std::int64_t activation_block_bytes = 320;  ///< of a superblock of activations
@@ -58,40 +52,15 @@ struct Config {
 Result<Problem> normalise(const Problem& problem, const target::Target& target);
 Result<Config> normalise(const Config& config, const Problem& problem, const target::Target& target);
 
-/// Equal for equal normalised problems: "q4_k n4096 k5120 m1".
-std::string canonical(const Problem& problem);
-std::string canonical(const Config& config);
+/// The same product as the doors of problem.hpp and kernel.hpp say it, of activations of that type.
+templates::Problem common(const Problem& problem, DataType activation = DataType::bf16);
+templates::Config common(const Problem& problem, const Config& config);
 
-/// A buffer argument, dense, in kernarg order: activations, weights, output.
-struct Argument {
-  std::string name;
-  std::uint32_t offset = 0;  ///< in the kernarg segment, bytes; 8 bytes each
-  ir::Access access = ir::Access::read;
-  std::int64_t bytes = 0;       ///< first to last byte that belongs to the tensor
-  std::uint32_t alignment = 1;  ///< that the base address must have, bytes
-};
+/// Grid, block and arguments (workspace, weights, output) of normalised problem and Config.
+Launch launch(const Problem& problem, const Config& config, const target::Target& target);
 
-struct Launch {
-  std::array<std::uint32_t, 3> grid{1, 1, 1};   ///< workgroups; rows are on x
-  std::array<std::uint32_t, 3> block{1, 1, 1};  ///< work-items
-  std::vector<Argument> arguments;
-  std::uint32_t kernarg_size = 0;
-};
-
-/// Grid, block and arguments of a generated kernel's normalised problem and Config.
-Result<Launch> launch(const Problem& problem, const Config& config, const target::Target& target);
-
-struct GeneratedKernel {
-  std::string name;
-  const target::Target* target = nullptr;
-  Problem problem;  ///< normalised
-  Config config;    ///< normalised, with the occupancy that was settled on
-  ir::Kernel ir;    ///< after the last pass
-  std::string assembly;
-  std::vector<std::uint8_t> code_object;
-};
-
-Result<GeneratedKernel> generate(const Problem& problem, const Config& config, const target::Target& target,
-                                 const passes::Observer& observer = {});
+/// The kernel after its last pass; settles the occupancy.
+Result<ir::Kernel> compile(const Problem& problem, Config& config, const target::Target& target,
+                           const passes::Observer& observer);
 
 }  // namespace wavejit::templates::kquant

@@ -26,11 +26,6 @@ unsigned choose_rows(const Problem& p, const target::Target& target) {
 
 }  // namespace
 
-std::string_view name(Type type) {
-  constexpr std::array<std::string_view, 5> names{"q4_k", "q5_k", "q6_k", "q8_0", "q4_0"};
-  return names[static_cast<std::size_t>(type)];
-}
-
 std::int64_t block_bytes(Type type) {
   constexpr std::array<std::int64_t, 5> bytes{144, 176, 210, 272, 144};
   return bytes[static_cast<std::size_t>(type)];
@@ -45,7 +40,7 @@ Result<Problem> normalise(const Problem& p, const target::Target& target) {
     return fail_field(ErrorCode::unsupported, "target", std::string(target.name),
                       "one with waves of 32 lanes");
   if (p.type > Type::q4_0)
-    return bad("type", static_cast<std::int64_t>(p.type), "q4_k, q5_k, q6_k, q8_0 or q4_0");
+    return bad("weight_type", static_cast<std::int64_t>(p.type), "q4_k, q5_k, q6_k, q8_0 or q4_0");
   if (p.n < 1 || p.n > 0x7FFFFFFF) return bad("n", p.n, "between 1 and 2^31 - 1");
   if (p.k < superblock || p.k % superblock != 0) return bad("k", p.k, "a multiple of 256, at least 256");
   if (p.k > max_row_bytes / activation_block_bytes * superblock)
@@ -69,26 +64,35 @@ Result<Config> normalise(const Config& config, const Problem& p, const target::T
   return c;
 }
 
-std::string canonical(const Problem& p) { return fmt::format("{} n{} k{} m{}", name(p.type), p.n, p.k, p.m); }
-
-std::string canonical(const Config& c) {
-  return fmt::format("rows {} depth {} occupancy {}", c.rows, c.pipeline_depth, c.waves_per_simd);
-}
-
-Result<Launch> launch(const Problem& problem, const Config& config, const target::Target& target) {
-  const auto p = normalise(problem, target);
-  if (!p) return std::unexpected(p.error());
-  const auto c = normalise(config, *p, target);
-  if (!c) return std::unexpected(c.error());
+Launch launch(const Problem& p, const Config& c, const target::Target& target) {
   Launch l;
-  l.grid[0] = static_cast<std::uint32_t>(ceil_div(p->n, c->rows));
+  l.grid[0] = static_cast<std::uint32_t>(ceil_div(p.n, c.rows));
   l.block[0] = target.wave_size;
-  l.arguments = {{"activations", 0, ir::Access::read, activation_row_bytes(*p) * p->m, 16},
-                 // Q4_K and Q5_K are read 16 aligned bytes at a time, the others in aligned dwords.
-                 {"weights", 8, ir::Access::read, row_bytes(*p) * p->n,
-                  p->type == Type::q4_k || p->type == Type::q5_k ? 16U : 4U},
-                 {"output", 16, ir::Access::write, p->n * p->m * 4, 4}};
   l.kernarg_size = 24;
+  const std::int64_t activation_bytes = activation_row_bytes(p), weight_bytes = row_bytes(p);
+  // Q4_K and Q5_K are read 16 aligned bytes at a time, the others in aligned dwords.
+  const std::uint32_t aligned = p.type == Type::q4_k || p.type == Type::q5_k ? 16 : 4;
+  l.arguments = {{.name = "workspace",
+                  .dtype = DataType::u8,
+                  .shape = {p.m, activation_bytes},
+                  .strides = {activation_bytes, 1},
+                  .bytes = p.m * activation_bytes,
+                  .alignment = 16},
+                 {.name = "weights",
+                  .offset = 8,
+                  .dtype = DataType::u8,
+                  .shape = {p.n, weight_bytes},
+                  .strides = {weight_bytes, 1},
+                  .bytes = p.n * weight_bytes,
+                  .alignment = aligned},
+                 {.name = "output",
+                  .offset = 16,
+                  .access = ir::Access::write,
+                  .dtype = DataType::f32,
+                  .shape = {p.m, p.n},
+                  .strides = {4 * p.n, 4},
+                  .bytes = 4 * p.m * p.n,
+                  .alignment = 4}};
   return l;
 }
 

@@ -6,7 +6,6 @@
 #include <span>
 
 #include "generator/ir/builder.hpp"
-#include "generator/lower/lower.hpp"
 #include "templates/kquant/entry.hpp"
 
 namespace wavejit::templates::kquant {
@@ -59,7 +58,8 @@ Operand Quantiser::descriptor(const char* name, const Operand& base, std::int64_
 /// The lane's elements as f32.
 std::vector<Operand> Quantiser::load() {
   const unsigned size = bytes(p_.input), quads = per_lane * size / 16;
-  const Operand d = descriptor("input_desc", entry_.pointers[0], superblock * size), at = b_.vgpr("input_at");
+  const Operand d = descriptor("activations_desc", entry_.pointers[0], superblock * size),
+                at = b_.vgpr("input_at");
   b_.emit(v_mul_u32_u24, {at}, {imm(std::int64_t{per_lane} * size), entry_.lane});
   std::vector<Operand> loaded, x;
   for (unsigned i = 0; i < quads; ++i) {
@@ -172,7 +172,7 @@ Operand Quantiser::quantised(const std::vector<Operand>& x, const Operand& inver
 }
 
 void Quantiser::store(const Operand& q, const Operand& d_and_s) {
-  const Operand d = descriptor("activations_desc", entry_.pointers[1], activation_block_bytes);
+  const Operand d = descriptor("workspace_desc", entry_.pointers[1], activation_block_bytes);
   const auto put = [&](const Operand& data, const Operand& at) {
     ir::Instruction& inst = b_.emit(buffer_store_b64, {}, {data, at, d, no_offset(b_)});
     inst.mi.mods.offen = true;
@@ -214,13 +214,12 @@ ir::Kernel build(const QuantiseProblem& p, const target::Target& target) {
   ir::Kernel k;
   k.target = &target;
   k.name = fmt::format("kquant_quantise_{}_k{}_m{}", name(p.input), p.k, p.m);
-  k.args = {{"input", ir::ArgKind::buffer, 0, 8, ir::Access::read},
-            {"activations", ir::ArgKind::buffer, 8, 8, ir::Access::write}};
+  k.args = {{"activations", ir::ArgKind::buffer, 0, 8, ir::Access::read},
+            {"workspace", ir::ArgKind::buffer, 8, 8, ir::Access::write}};
   k.kernarg_size = 16;
   k.workgroup_size = target.wave_size;
   k.wgp_mode = false;
   k.vgpr_budget = target::vgpr_budget(target, target.max_waves_per_simd);
-  k.header = {canonical(p)};
   Quantiser(k, p).run();
   return k;
 }
@@ -235,7 +234,7 @@ Result<QuantiseProblem> normalise(const QuantiseProblem& p, const target::Target
     return fail_field(ErrorCode::unsupported, "target", std::string(target.name),
                       "one with waves of 32 lanes");
   if (p.input != DataType::bf16 && p.input != DataType::f16 && p.input != DataType::f32)
-    return bad("input", std::to_string(static_cast<int>(p.input)), "bf16, f16 or f32");
+    return bad("act", std::string(name(p.input)), "bf16, f16 or f32");
   constexpr std::int64_t most = 1 << 27;
   if (p.k < superblock || p.k % superblock != 0 || p.k / superblock >= most)
     return bad("k", std::to_string(p.k), "a multiple of 256, at least 256 and below 2^35");
@@ -244,40 +243,35 @@ Result<QuantiseProblem> normalise(const QuantiseProblem& p, const target::Target
   return p;
 }
 
-std::string canonical(const QuantiseProblem& p) {
-  return fmt::format("quantise {} k{} m{}", name(p.input), p.k, p.m);
-}
-
-Result<Launch> launch(const QuantiseProblem& problem, const target::Target& target) {
-  const auto p = normalise(problem, target);
-  if (!p) return std::unexpected(p.error());
-  const std::int64_t superblocks = p->m * (p->k / superblock);
+Launch launch(const QuantiseProblem& p, const target::Target& target) {
+  const std::int64_t superblocks = p.m * (p.k / superblock), row = p.k / superblock * activation_block_bytes;
+  const std::int64_t size = bytes(p.input);
   Launch l;
   l.grid[0] = static_cast<std::uint32_t>(superblocks);
   l.block[0] = target.wave_size;
-  l.arguments = {{"input", 0, ir::Access::read, superblocks * superblock * bytes(p->input), 16},
-                 {"activations", 8, ir::Access::write, superblocks * activation_block_bytes, 16}};
   l.kernarg_size = 16;
+  l.arguments = {{.name = "activations",
+                  .dtype = p.input,
+                  .shape = {p.m, p.k},
+                  .strides = {p.k * size, size},
+                  .bytes = p.m * p.k * size,
+                  .alignment = 16},
+                 {.name = "workspace",
+                  .offset = 8,
+                  .access = ir::Access::write,
+                  .dtype = DataType::u8,
+                  .shape = {p.m, row},
+                  .strides = {row, 1},
+                  .bytes = p.m * row,
+                  .alignment = 16}};
   return l;
 }
 
-Result<GeneratedQuantiser> generate(const QuantiseProblem& problem, const target::Target& target,
-                                    const passes::Observer& observer) {
-  const auto p = normalise(problem, target);
-  if (!p) return std::unexpected(p.error());
-  GeneratedQuantiser result;
-  result.problem = *p;
-  result.target = &target;
-  result.ir = build(*p, target);
-  result.name = result.ir.name;
-  if (auto ok = passes::run(result.ir, {}, observer); !ok) return std::unexpected(ok.error());
-  result.assembly = lower::print_assembly(result.ir);
-  auto object = lower::assemble(result.assembly, target);
-  if (!object) return std::unexpected(object.error());
-  auto linked = lower::link(*object);
-  if (!linked) return std::unexpected(linked.error());
-  result.code_object = std::move(*linked);
-  return result;
+Result<ir::Kernel> compile(const QuantiseProblem& problem, const target::Target& target,
+                           const passes::Observer& observer) {
+  ir::Kernel kernel = build(problem, target);
+  if (auto ok = passes::run(kernel, {}, observer); !ok) return std::unexpected(ok.error());
+  return kernel;
 }
 
 }  // namespace wavejit::templates::kquant

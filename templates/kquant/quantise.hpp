@@ -8,7 +8,6 @@
 #pragma once
 
 #include "templates/kquant/kquant.hpp"
-#include "templates/problem.hpp"
 
 namespace wavejit::templates::kquant {
 
@@ -18,20 +17,10 @@ struct QuantiseProblem {
   std::int64_t m = 1;               ///< rows; m * k / 256 below 2^27
 };
 
-struct GeneratedQuantiser {
-  std::string name;
-  const target::Target* target = nullptr;
-  QuantiseProblem problem;
-  ir::Kernel ir;  ///< after the last pass
-  std::string assembly;
-  std::vector<std::uint8_t> code_object;
-};
-
 Result<QuantiseProblem> normalise(const QuantiseProblem& problem, const target::Target& target);
-std::string canonical(const QuantiseProblem& problem);
-/// Arguments: input, activations.
-Result<Launch> launch(const QuantiseProblem& problem, const target::Target& target);
-Result<GeneratedQuantiser> generate(const QuantiseProblem& problem, const target::Target& target,
-                                    const passes::Observer& observer = {});
+/// Arguments: activations, workspace. `problem` is normalised, as in the next.
+Launch launch(const QuantiseProblem& problem, const target::Target& target);
+Result<ir::Kernel> compile(const QuantiseProblem& problem, const target::Target& target,
+                           const passes::Observer& observer);
 
 }  // namespace wavejit::templates::kquant

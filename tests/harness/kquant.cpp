@@ -14,25 +14,9 @@
 namespace wavejit::harness::kquant {
 namespace {
 
-using templates::kquant::Argument;
-using templates::kquant::Launch;
+using templates::Argument;
+using templates::Launch;
 namespace oracle = wavejit::oracle::kquant;
-
-oracle::Type oracle_type(templates::kquant::Type type) {
-  switch (type) {
-    case templates::kquant::Type::q4_k:
-      return oracle::Type::q4_k;
-    case templates::kquant::Type::q5_k:
-      return oracle::Type::q5_k;
-    case templates::kquant::Type::q6_k:
-      return oracle::Type::q6_k;
-    case templates::kquant::Type::q8_0:
-      return oracle::Type::q8_0;
-    case templates::kquant::Type::q4_0:
-      break;
-  }
-  return oracle::Type::q4_0;
-}
 
 std::vector<float> activation_row(const Request& r, std::int64_t m) {
   std::vector<float> x(static_cast<std::size_t>(r.problem.k));
@@ -62,7 +46,7 @@ Result<void> place(Tensors& t, const Launch& launch, bool segments) {
     const auto address =
         t.memory.allocate(static_cast<std::uint64_t>(a.bytes), segments ? 64U : a.alignment, a.name);
     if (!address) return std::unexpected(address.error());
-    (a.name == "activations" ? t.activations : a.name == "weights" ? t.weights : t.output) = *address;
+    (a.name == "workspace" ? t.activations : a.name == "weights" ? t.weights : t.output) = *address;
     std::memcpy(t.kernarg.data() + a.offset, &*address, sizeof *address);
   }
   return {};
@@ -147,7 +131,7 @@ Result<void> simulate(const lower::DecodedKernel& kernel, const target::Target& 
                                  .kernarg = tensors.kernarg,
                                  .dynamic_lds_bytes = 0,
                                  .workgroups = r.workgroups,
-                                 .options = {}};
+                                 .options = r.sim};
   auto result = sim::run(*program, tensors.memory, params);
   if (!result) return std::unexpected(result.error());
   report.run = *std::move(result);
@@ -192,19 +176,44 @@ std::string Report::reason() const {
   return text;
 }
 
+oracle::Type oracle_type(templates::GgufType type) {
+  switch (type) {
+    case templates::GgufType::q4_k:
+      return oracle::Type::q4_k;
+    case templates::GgufType::q5_k:
+      return oracle::Type::q5_k;
+    case templates::GgufType::q6_k:
+      return oracle::Type::q6_k;
+    case templates::GgufType::q8_0:
+      return oracle::Type::q8_0;
+    case templates::GgufType::q4_0:
+      break;
+  }
+  return oracle::Type::q4_0;
+}
+
+Result<templates::GeneratedKernel> generate(const templates::kquant::Problem& problem,
+                                            const templates::kquant::Config& config,
+                                            const target::Target& target) {
+  return templates::generate(common(problem), common(problem, config), target, {.stage = product_stage});
+}
+
 Result<Report> run(const Request& request) {
   const target::Target* target = target::find(request.target);
   if (target == nullptr)
     return fail_field(ErrorCode::unknown_target, "target", request.target, "one that has a table");
-  const auto kernel = templates::kquant::generate(request.problem, request.config, *target);
+  const auto kernel = generate(request.problem, request.config, *target);
   if (!kernel) return std::unexpected(kernel.error());
-  const auto launch = templates::kquant::launch(kernel->problem, kernel->config, *target);
+  const auto launch =
+      templates::launch(kernel->problem, kernel->config, *target, request.problem.m, product_stage);
   if (!launch) return std::unexpected(launch.error());
   const auto object = lower::decode(kernel->code_object);
   if (!object) return std::unexpected(object.error());
   Report report;
   report.kernel = kernel->name;
-  report.config = kernel->config;
+  report.config = {.rows = kernel->config.rows,
+                   .pipeline_depth = kernel->config.pipeline_depth,
+                   .waves_per_simd = kernel->config.waves_per_simd};
   report.vgprs = kernel->ir.vgprs_used;
   report.scratch = object->kernels.at(0).private_segment_size;
   const check::Report findings = check::check(object->kernels.at(0), *target);

@@ -18,6 +18,15 @@
 
 namespace wavejit::harness::kquant {
 
+inline constexpr unsigned product_stage = 1;
+
+oracle::kquant::Type oracle_type(templates::GgufType type);
+
+/// The product's kernel.
+Result<templates::GeneratedKernel> generate(const templates::kquant::Problem& problem,
+                                            const templates::kquant::Config& config,
+                                            const target::Target& target);
+
 struct Request {
   templates::kquant::Problem problem{};
   templates::kquant::Config config{};
@@ -31,6 +40,7 @@ struct Request {
   std::vector<std::uint8_t> quantised{};
   std::vector<std::uint64_t> workgroups{};  ///< these only; empty = all
   bool traffic = false;                     ///< also count what wave 0 does to the weights
+  sim::Options sim{};
 };
 
 struct Report {

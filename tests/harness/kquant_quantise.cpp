@@ -51,12 +51,11 @@ std::vector<oracle::kquant::Q8_1> unpack(const std::vector<std::uint8_t>& bytes)
 }
 
 Result<void> simulate(const lower::DecodedKernel& kernel, const target::Target& target,
-                      const QuantiseRequest& r, const templates::kquant::Launch& launch,
-                      QuantiseReport& report) {
+                      const QuantiseRequest& r, const templates::Launch& launch, QuantiseReport& report) {
   sim::Memory memory;
   std::vector<std::byte> kernarg(launch.kernarg_size);
   std::vector<std::uint64_t> addresses;
-  for (const templates::kquant::Argument& a : launch.arguments) {
+  for (const templates::Argument& a : launch.arguments) {
     const auto address = memory.allocate(static_cast<std::uint64_t>(a.bytes), a.alignment, a.name);
     if (!address) return std::unexpected(address.error());
     std::memcpy(kernarg.data() + a.offset, &*address, sizeof *address);
@@ -68,7 +67,7 @@ Result<void> simulate(const lower::DecodedKernel& kernel, const target::Target& 
   const auto program = sim::Program::create(kernel, target);
   if (!program) return std::unexpected(program.error());
   auto result = sim::run(*program, memory,
-                         {.grid = launch.grid, .block = launch.block, .kernarg = kernarg, .options = {}});
+                         {.grid = launch.grid, .block = launch.block, .kernarg = kernarg, .options = r.sim});
   if (!result) return std::unexpected(result.error());
   report.run = *std::move(result);
   report.bytes.resize(static_cast<std::size_t>(launch.arguments[1].bytes));
@@ -93,9 +92,13 @@ Result<QuantiseReport> quantise(const QuantiseRequest& request) {
   const target::Target* target = target::find(request.target);
   if (target == nullptr)
     return fail_field(ErrorCode::unknown_target, "target", request.target, "one that has a table");
-  const auto kernel = templates::kquant::generate(request.problem, *target);
+  const templates::kquant::QuantiseProblem& q = request.problem;
+  // The product that these activations are for does not matter.
+  const templates::kquant::Problem product{.n = 1, .k = q.k, .m = static_cast<unsigned>(q.m)};
+  const auto problem = common(product, q.input);
+  const auto kernel = templates::generate(problem, common(product, {}), *target, {.stage = 0});
   if (!kernel) return std::unexpected(kernel.error());
-  const auto launch = templates::kquant::launch(kernel->problem, *target);
+  const auto launch = templates::launch(kernel->problem, kernel->config, *target, q.m, 0);
   if (!launch) return std::unexpected(launch.error());
   const auto object = lower::decode(kernel->code_object);
   if (!object) return std::unexpected(object.error());

@@ -235,6 +235,7 @@ Result<Report> run_object(std::span<const std::uint8_t> code_object, const Reque
 }
 
 unsigned matrix_per_iteration(const templates::Config& config, const target::Target& target) {
+  if (config.path != templates::Path::tile) return 0;
   const target::MatrixShape& shape = target.wmma16;
   const unsigned work = shape.m * shape.n * shape.k * config.waves;
   return work == 0 ? 0 : config.bm * config.bn * config.bk / work;

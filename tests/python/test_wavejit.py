@@ -66,6 +66,35 @@ class Wavejit(unittest.TestCase):
         self.assertEqual(described["device"], "gfx1151")
         self.assertGreaterEqual(len(described["variants"]), 1)
 
+    def test_gguf_weights_match_numpy(self) -> None:
+        m, n, k = 11, 20, 512  # more rows than one launch takes
+        random = numpy.random.default_rng(9)
+        # Integers up to 127, with a 127 in every block of 32: they quantise to themselves with a scale of 1, and
+        # every product and sum is exact.
+        x = random.integers(-127, 128, (m, k)).astype(numpy.float32)
+        x[:, ::32] = 127
+        q = random.integers(-128, 128, (n, k)).astype(numpy.int8)
+        scales = numpy.float16(2.0) ** random.integers(-3, 4, (n, k // 32))
+        # Q8_0: an f16 scale and 32 int8.
+        blocks = numpy.concatenate([scales.astype(numpy.float16)[:, :, None].view(numpy.uint8),
+                                    q.reshape(n, k // 32, 32).view(numpy.uint8)], axis=2).reshape(n, -1)
+        reference = x @ (q.reshape(n, k // 32, 32) * scales[:, :, None].astype(numpy.float32)).reshape(n, k).T
+        problem = wavejit.Problem(n=n, k=k, activation=wavejit.Type.f32, weight_type=wavejit.GgufType.q8_0)
+        plan = self.engine.prepare(problem, 1, 16)
+        size = plan.workspace_bytes(m)
+        self.assertEqual(size, 8 * k // 256 * 320)
+        workspace = self.engine.buffer(numpy.zeros(size, numpy.uint8))
+        activations, weights = self.engine.buffer(x), self.engine.buffer(blocks)
+        output = self.engine.buffer(numpy.zeros((m, n), numpy.float32))
+        with self.assertRaises(wavejit.Error) as caught:
+            plan.launch(activations=activations, weights=weights, output=output)
+        self.assertEqual(caught.exception.field, "workspace_bytes")
+        plan.launch(activations=activations, weights=weights, output=output, workspace=workspace.tensor.address,
+                    workspace_bytes=size)
+        self.engine.synchronise()
+        numpy.testing.assert_array_equal(output.numpy(), reference)
+        self.assertEqual([len(v["stages"]) for v in plan.describe()["variants"]], [2] * 8)
+
     def test_errors_are_exceptions_that_name_the_field(self) -> None:
         with self.assertRaises(wavejit.Error) as caught:
             self.engine.prepare(wavejit.Problem(n=48, k=100, group=32), 1)

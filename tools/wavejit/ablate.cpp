@@ -59,6 +59,7 @@ std::vector<Row> rows() {
 Result<void> ablate(const Options& options) {
   const auto job = resolve(options.problem);
   if (!job) return std::unexpected(job.error());
+  if (auto ok = require(*job, templates::Operation::w4a16); !ok) return std::unexpected(ok.error());
   Json all = Json::array();
   if (!options.json)
     fmt::print("{}\n{}\nm {}\n\n{:24} {:>5} {:>5} {:>6} {:>5} {:>6} {:>8} {:>8} {:>8} {:>8}  {:12} {}\n",

@@ -36,6 +36,7 @@ struct BundleOptions {
 struct Work {
   cache::Key key;
   Job job;
+  unsigned stage = 0;
   std::string place;
 };
 
@@ -57,10 +58,12 @@ Result<void> add_work(const ShapeItem& item, const std::string& target_id, std::
     options.m = selection.first;
     auto job = resolve(options);
     if (!job) return at(item.place, job.error());
-    const auto parts = cache::key_parts(job->problem, job->config, *job->target, target_id);
-    if (!parts) return std::unexpected(parts.error());
-    Work work{.key = cache::make_key(*parts), .job = *std::move(job), .place = item.place};
-    all.try_emplace(work.key.text, std::move(work));
+    for (unsigned stage = 0; stage < templates::stages(job->problem, job->config); ++stage) {
+      const auto parts = cache::key_parts(job->problem, job->config, *job->target, target_id, stage);
+      if (!parts) return std::unexpected(parts.error());
+      Work work{.key = cache::make_key(*parts), .job = *job, .stage = stage, .place = item.place};
+      all.try_emplace(work.key.text, std::move(work));
+    }
   }
   return {};
 }
@@ -87,7 +90,8 @@ struct Made {
 };
 
 Result<Made> make(const Work& work) {
-  const auto kernel = templates::generate(work.job.problem, work.job.config, *work.job.target);
+  const auto kernel =
+      templates::generate(work.job.problem, work.job.config, *work.job.target, {.stage = work.stage});
   if (!kernel) return at(work.place, kernel.error());
   Made made{.record = cache::make_record(*kernel), .entry = {.key_text = work.key.text, .payload = {}}};
   made.entry.payload = serialise(made.record);

@@ -5,11 +5,13 @@
 #include <CLI/CLI.hpp>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "runtime/cache/bundle.hpp"
 #include "runtime/cache/disk_cache.hpp"
+#include "templates/kernel.hpp"
 #include "tools/wavejit/commands.hpp"
 #include "tools/wavejit/json.hpp"
 #include "tools/wavejit/options.hpp"
@@ -20,6 +22,7 @@ namespace {
 struct CacheOptions {
   std::string folder, bundle;
   bool remove = false, json = false;
+  std::optional<unsigned> stage;
   ProblemOptions problem;
 };
 
@@ -95,7 +98,8 @@ Json to_json(const cache::Explanation& e) {
 Result<int> explain(const CacheOptions& options) {
   const auto job = resolve(options.problem);
   if (!job) return std::unexpected(job.error());
-  const auto parts = cache::key_parts(job->problem, job->config, *job->target, options.problem.target);
+  const unsigned stage = options.stage.value_or(templates::stages(job->problem, job->config) - 1);
+  const auto parts = cache::key_parts(job->problem, job->config, *job->target, options.problem.target, stage);
   if (!parts) return std::unexpected(parts.error());
   const cache::Key key = cache::make_key(*parts);
   cache::Explanation e;
@@ -133,6 +137,7 @@ Action add_cache(CLI::App& app) {
   add("purge", "Remove every entry", purge);
   CLI::App* why = add("explain", "Why this kernel would be a hit or a miss, and its key", explain);
   why->add_option("--bundle", options->bundle, "Ask this bundle instead of the folder");
+  why->add_option("--stage", options->stage, "Which kernel of those that a launch runs; default the last");
   add_problem_options(*why, options->problem);
   return [options, chosen] {
     const auto result = (*chosen)(*options);

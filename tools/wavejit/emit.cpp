@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -27,6 +28,7 @@ struct EmitOptions {
   ProblemOptions problem;
   std::string assembly_path, object_path, dump_path;
   std::vector<std::string> dump_after;
+  std::optional<unsigned> stage;
   bool json = false;
 };
 
@@ -65,6 +67,7 @@ Json describe(const templates::GeneratedKernel& kernel, const harness::Card& car
   Json j = {{"kernel", kernel.name},
             {"target", kernel.target->name},
             {"m", m},
+            {"stage", kernel.stage},
             {"problem", to_json(kernel.problem)},
             {"config", to_json(kernel.config)},
             {"grid", launch.grid},
@@ -119,11 +122,12 @@ Result<void> emit(const EmitOptions& options) {
   const auto job = resolve(options.problem);
   if (!job) return std::unexpected(job.error());
   if (options.problem.explain_choice) print_choice(stderr, *job);
-  const auto launch = templates::launch(job->problem, job->config, *job->target, job->m);
+  templates::GenerateOptions generate;
+  generate.stage = options.stage.value_or(templates::stages(job->problem, job->config) - 1);
+  const auto launch = templates::launch(job->problem, job->config, *job->target, job->m, generate.stage);
   if (!launch) return std::unexpected(launch.error());
 
   Dumps dumps{.wanted = options.dump_after, .seen = {}, .kept = {}};
-  templates::GenerateOptions generate;
   generate.observer = [&dumps](std::string_view pass, const ir::Kernel& kernel) {
     dumps.observe(pass, kernel);
   };
@@ -162,6 +166,9 @@ Action add_emit(CLI::App& app) {
   app.add_option("--dump-after", options->dump_after,
                  "Print the IR after this pass (repeatable), or after all")
       ->allow_extra_args(false);
+  app.add_option(
+      "--stage", options->stage,
+      "Which of the kernels that a launch runs (kquant: 0 quantises, 1 multiplies); default the last");
   app.add_option("--dump-to", options->dump_path, "File or existing folder for the IR instead of stderr");
   app.add_flag("--json", options->json, "Describe the kernel as JSON on stdout");
   return [options] {

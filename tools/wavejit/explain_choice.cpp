@@ -3,9 +3,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <ctime>
+#include <string>
+#include <vector>
 
 #include "templates/select.hpp"
+#include "tools/wavejit/model_kernel.hpp"
 
 namespace wavejit::tools {
 namespace {
@@ -20,9 +24,61 @@ void print_rank(std::FILE* to, std::size_t place, const templates::RankedConfig&
       r.launch.resident, r.launch.per_step, r.launch.binds, r.member ? ", of the portfolio" : "", mark);
 }
 
+/// A Config of kquant and what the timing model says of it.
+struct Modelled {
+  templates::Config config;
+  double time_us = 0;
+  std::string says;
+};
+
+Modelled modelled(const Job& job, const templates::Config& config) {
+  Modelled result{.config = config, .time_us = 0, .says = {}};
+  const auto kernel = model_generated(job.problem, config, *job.target, config.tokens);
+  if (!kernel) {
+    result.says = kernel.error().message;
+    return result;
+  }
+  const model::Estimate& e = kernel->estimate;
+  result.time_us = e.time_us;
+  result.says = fmt::format("{} binds, loop's VALU {:.0f} %, {:g} waves per SIMD", e.binds,
+                            100 * e.loop.busy.valu, e.occupancy.waves_per_simd);
+  return result;
+}
+
+void print_kquant_choice(std::FILE* to, const Job& job) {
+  const auto choice = templates::select_config(job.problem, *job.target, job.m);
+  if (!choice) return fmt::print(to, "no choice: {}\n", choice.error().message);
+  fmt::print(to, "{} on {}, m {}\n", templates::canonical(job.problem), job.target->name, job.m);
+  if (const std::int64_t most = templates::most_rows(job.problem); job.m > most)
+    fmt::print(to, "{} launches, of {} rows each but for the last; this is the choice for {}:\n",
+               (job.m + most - 1) / most, most, most);
+  std::vector<Modelled> all;
+  for (const unsigned rows : {1U, 2U, 4U})
+    for (const unsigned depth : {0U, 1U, 2U}) {
+      templates::Config c = *choice;
+      c.rows = rows;
+      c.pipeline_depth = depth;
+      all.push_back(modelled(job, c));
+    }
+  std::ranges::stable_sort(all, {}, [](const Modelled& m) { return std::pair(m.time_us == 0, m.time_us); });
+  fmt::print(to, "by the timing model, of the product alone:\n");
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const bool chosen = templates::canonical(all[i].config) == templates::canonical(*choice);
+    const std::string time = all[i].time_us == 0 ? "-" : fmt::format("{:.1f}", all[i].time_us);
+    fmt::print(to, "  {:>4}. {:>9} us  rows {} depth {}  {}{}\n", i + 1, time, all[i].config.rows,
+               all[i].config.pipeline_depth, all[i].says, chosen ? "  <- chosen" : "");
+  }
+  fmt::print(to,
+             "the rule: two rows a wave for up to 2 rows of activations, where N is large enough to fill the "
+             "machine with waves all the same, else one; loads one pass ahead\n");
+  if (templates::canonical(job.config) != templates::canonical(*choice))
+    fmt::print(to, "the command line asks for {}\n", templates::canonical(job.config));
+}
+
 }  // namespace
 
 void print_choice(std::FILE* to, const Job& job) {
+  if (job.problem.op == templates::Operation::kquant) return print_kquant_choice(to, job);
   const std::clock_t start = std::clock();
   const templates::Portfolio portfolio(job.problem, *job.target);
   const std::size_t member = portfolio.choose(job.m);

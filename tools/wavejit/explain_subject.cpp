@@ -30,9 +30,10 @@ std::string described(const templates::Problem& problem, const templates::Config
 
 void take_sizes(Subject& s, const templates::Problem& p, const templates::Config& c, std::int64_t m) {
   s.about = described(p, c, m);
-  s.bm = c.bm;
-  s.bn = c.bn;
-  s.bk = std::int64_t{c.bk} * c.unroll;
+  const bool tiles = c.path == templates::Path::tile;
+  s.bm = tiles ? c.bm : c.tokens;
+  s.bn = tiles ? c.bn : c.rows;
+  s.bk = tiles ? std::int64_t{c.bk} * c.unroll : 1024;  // a pass of four superblocks
   s.m = m;
   s.n = p.n;
   s.k = p.k;
@@ -89,14 +90,15 @@ Result<Subject> from_peer(const fs::path& path, const AssumedSizes& sizes) {
 
 /// A `.s` of ours, edited or not: launched as its header says.
 Result<void> launch_as_own(Subject& s, const OwnHeader& own, std::int64_t m) {
-  const auto launch = templates::launch(own.problem, own.config, *s.target, m);
+  if (own.config.path == templates::Path::gemv) m = own.config.tokens;
+  const auto launch = templates::launch(own.problem, own.config, *s.target, m, own.stage);
   if (!launch) return std::unexpected(launch.error());
   auto notes = notes_of(s.kernel, *s.target, *launch);
   if (!notes) return std::unexpected(notes.error());
   s.notes = *std::move(notes);
   s.simulated = true;
   s.shape = shape_of(own.problem, own.config, *launch, m);
-  s.facts.waves = own.config.waves;
+  s.facts.waves = launch->block[0] / s.target->wave_size;
   take_sizes(s, own.problem, own.config, m);
   return {};
 }

@@ -57,6 +57,13 @@ Json to_json(const Error& error) {
 }
 
 Json to_json(const templates::Problem& p) {
+  if (p.op == templates::Operation::kquant)
+    return {{"op", templates::name(p.op)},
+            {"act", templates::name(p.activation)},
+            {"n", p.n},
+            {"k", p.k},
+            {"type", templates::name(p.weight_type)},
+            {"canonical", templates::canonical(p)}};
   return {{"op", templates::name(p.op)},
           {"act", templates::name(p.activation)},
           {"n", p.n},
@@ -75,6 +82,12 @@ Json to_json(const templates::Problem& p) {
 }
 
 Json to_json(const templates::Config& c) {
+  if (c.path == templates::Path::gemv)
+    return {{"tokens", c.tokens},
+            {"rows", c.rows},
+            {"depth", c.pipeline_depth},
+            {"waves_per_simd", c.waves_per_simd},
+            {"canonical", templates::canonical(c)}};
   Json techniques;
   templates::Techniques copy = c.techniques;
   for (const std::string_view technique : templates::technique_names())

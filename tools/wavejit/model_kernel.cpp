@@ -41,12 +41,23 @@ model::LaunchShape shape_of(const templates::Problem& p, const templates::Config
   s.workgroups = std::uint64_t{launch.grid[0]} * launch.grid[1] * launch.grid[2];
   s.iterations = static_cast<std::uint64_t>(p.k) / (config.bk * config.unroll);
   s.useful_flop = 2 * d(m) * d(p.n) * d(p.k);
+  if (config.path == templates::Path::gemv) {
+    constexpr std::int64_t pass = 1024;  // elements of K: four superblocks
+    s.iterations = static_cast<std::uint64_t>(p.k / pass);
+    for (const templates::Argument& a : launch.arguments) s.dram_bytes += d(a.bytes);
+    return s;
+  }
   s.dram_bytes =
       d(m) * d(p.k) * 2 + d(p.n) * d(p.k) / 2 + d(p.n) * d(p.k) / d(p.group) * 2 + d(m) * d(p.n) * 2;
   return s;
 }
 
 namespace {
+
+/// The one that takes the time.
+unsigned last_stage(const templates::Problem& p, const templates::Config& config) {
+  return templates::stages(p, config) - 1;
+}
 
 /// Executions of the hot loop's first access by one wave of the simulated workgroup; 1 where there is none.
 std::uint64_t iterations_of(const PreparedKernel& k, const std::vector<std::uint64_t>& executed) {
@@ -65,25 +76,27 @@ Result<model::Prepared> PreparedKernel::stretches() const {
 
 Result<model::LaunchShape> launch_shape(const templates::Problem& p, const templates::Config& config,
                                         const target::Target& target, std::int64_t m) {
-  const auto launch = templates::launch(p, config, target, m);
+  const auto launch = templates::launch(p, config, target, m, last_stage(p, config));
   if (!launch) return std::unexpected(launch.error());
   return shape_of(p, config, *launch, m);
 }
 
 Result<PreparedKernel> prepare_generated(const templates::Problem& problem, const templates::Config& config,
                                          const target::Target& target, std::int64_t m) {
-  auto generated = templates::generate(problem, config, target);
+  const unsigned stage = last_stage(problem, config);
+  auto generated = templates::generate(problem, config, target, {.stage = stage});
   if (!generated) return std::unexpected(generated.error());
   PreparedKernel result;
   result.kernel = *std::move(generated);
   const templates::GeneratedKernel& k = result.kernel;
-  const auto launch = templates::launch(k.problem, k.config, target, m);
+  const auto launch = templates::launch(k.problem, k.config, target, m, stage);
   if (!launch) return std::unexpected(launch.error());
   const auto object = lower::decode(k.code_object);
   if (!object) return std::unexpected(object.error());
   const lower::DecodedKernel& decoded = object->kernels.at(0);
   for (const lower::DecodedInstruction& i : decoded.instructions) result.code.push_back(i.inst);
-  result.facts = {k.ir.vgprs_used, k.ir.agprs_used, k.ir.lds_bytes(), k.config.waves, k.config.wgp_mode};
+  const unsigned waves = launch->block[0] / target.wave_size;
+  result.facts = {k.ir.vgprs_used, k.ir.agprs_used, k.ir.lds_bytes(), waves, k.config.wgp_mode};
   std::vector<std::uint64_t> executed;
   auto notes = notes_of(decoded, target, *launch, &executed);
   if (!notes) return std::unexpected(notes.error());

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A generated kernel through the timing model, with the costs of its accesses from a simulated workgroup.
+// A generated kernel (of a Config that runs several, the last one) through the timing model, with the costs
+// of its accesses from a simulated workgroup.
 #pragma once
 
 #include "generator/lower/lower.hpp"

@@ -130,6 +130,7 @@ Result<bool> mutate(const MutateOptions& options) {
   if (options.problem.n || !options.problem.shape.empty()) {
     const auto job = resolve(options.problem);
     if (!job) return std::unexpected(job.error());
+    if (auto ok = require(*job, templates::Operation::w4a16); !ok) return std::unexpected(ok.error());
     kernels.push_back({job->problem, job->config, job->m});
   } else {
     if (target == nullptr)

@@ -24,8 +24,9 @@ struct ProblemOptions {
   std::optional<std::int64_t> n, k, group, m;
   std::int64_t activation_stride = 0, weight_stride = 0, scale_stride = 0, zero_point_stride = 0,
                output_stride = 0;
-  std::vector<unsigned> tile;  ///< BM, BN, BK
-  std::optional<unsigned> waves, waves_m, waves_n, depth, unroll, lds_buffers, waves_per_simd;
+  std::optional<std::string> weight_type;  ///< of kquant
+  std::vector<unsigned> tile;              ///< BM, BN, BK
+  std::optional<unsigned> waves, waves_m, waves_n, depth, unroll, lds_buffers, waves_per_simd, rows;
   bool cu_mode = false;
   std::vector<std::string> without;
   bool explain_choice = false;  ///< of emit and run
@@ -40,6 +41,9 @@ struct Job {
   templates::Config config;    ///< normalised
   std::int64_t m = 0;
 };
+
+/// Refuses a job of another operation. Errors: unsupported.
+Result<void> require(const Job& job, templates::Operation op);
 
 /// Errors name the flag's field, what was given and what is allowed.
 Result<Job> resolve(const ProblemOptions& options);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "tools/wavejit/own_header.hpp"
 
-#include <array>
+#include <algorithm>
 #include <charconv>
 #include <sstream>
 #include <string>
@@ -9,7 +9,9 @@
 namespace wavejit::tools {
 namespace {
 
-using templates::Config;
+using templates::DataType;
+using templates::GgufType;
+using templates::Operation;
 using templates::Problem;
 
 template <class T>
@@ -20,23 +22,23 @@ bool number(std::string_view word, std::string_view prefix, T& value) {
   return error == std::errc() && end == word.data() + word.size();
 }
 
-/// "448x64x32" into as many numbers.
-template <std::size_t n>
-bool numbers(std::string_view word, std::array<unsigned*, n> values) {
-  for (unsigned* value : values) {
-    const std::size_t end = word.find('x');
-    if (!number(word.substr(0, end), "", *value)) return false;
-    word = end == std::string_view::npos ? std::string_view() : word.substr(end + 1);
-  }
-  return word.empty();
-}
-
 bool problem_word(std::string_view w, Problem& p) {
-  if (w == "w4a16" || w == "exllama" || w == "sym" || w == "round-fastest") return true;
-  if (w == "bf16" || w == "f16") {
-    p.activation = w == "bf16" ? templates::DataType::bf16 : templates::DataType::f16;
-    return true;
-  }
+  for (const auto op : {Operation::w4a16, Operation::kquant})
+    if (w == templates::name(op)) {
+      p.op = op;
+      return true;
+    }
+  for (const auto type : {GgufType::q4_k, GgufType::q5_k, GgufType::q6_k, GgufType::q8_0, GgufType::q4_0})
+    if (w == templates::name(type)) {
+      p.weight_type = type;
+      return true;
+    }
+  for (const auto type : {DataType::bf16, DataType::f16, DataType::f32})
+    if (w == templates::name(type)) {
+      p.activation = type;
+      return true;
+    }
+  if (w == "exllama" || w == "sym" || w == "round-fastest") return true;
   if (w == "asym") p.zero_points = templates::ZeroPoints::packed;
   if (w == "round-nearest") p.rounding = templates::WeightRounding::nearest;
   if (w == "bias") p.bias = true;
@@ -47,56 +49,35 @@ bool problem_word(std::string_view w, Problem& p) {
          number(w, "g", p.group);
 }
 
-bool config_words(std::istream& words, Config& c) {
-  for (std::string name, value; words >> name;) {
-    if (name == "wgp" || name == "cu") {
-      c.wgp_mode = name == "wgp";
-      continue;
-    }
-    if (!(words >> value)) return false;
-    bool ok = true;
-    if (name == "tile") ok = numbers(value, std::array{&c.bm, &c.bn, &c.bk});
-    if (name == "waves") ok = numbers(value, std::array{&c.waves_m, &c.waves_n});
-    if (name == "depth") ok = number(value, "", c.pipeline_depth);
-    if (name == "unroll") ok = number(value, "", c.unroll);
-    if (name == "lds") ok = number(value, "", c.lds_buffers);
-    if (name == "occupancy") ok = number(value, "", c.waves_per_simd);
-    if (name == "techniques") {
-      const auto names = templates::technique_names();
-      ok = value.size() == names.size();
-      for (std::size_t i = 0; ok && i < names.size(); ++i)
-        *templates::technique(c.techniques, names[i]) = value[i] == '1';
-    }
-    if (!ok) return false;
-  }
-  c.waves = c.waves_m * c.waves_n;
-  return true;
-}
-
 std::unexpected<Error> unclear(std::string_view line, const char* what) {
   return fail_field(ErrorCode::invalid_argument, "header", std::string(line),
                     std::string("a line that `wavejit emit` writes for the ") + what);
 }
 
+/// The rest of a comment line; takes the line off `text`. Empty when there is none.
+std::string take_comment(std::string_view& text) {
+  const std::string line(text.substr(0, text.find('\n')));
+  text.remove_prefix(std::min(line.size() + 1, text.size()));
+  return line.starts_with("; ") ? line.substr(2) : std::string();
+}
+
 }  // namespace
 
 Result<std::optional<OwnHeader>> read_own_header(std::string_view text, const target::Target& target) {
-  constexpr std::string_view first = "; w4a16 ", second = "; tile ";
-  if (!text.starts_with(first)) return std::optional<OwnHeader>{};
-  const std::string problem(text.substr(2, text.find('\n') - 2));
-  text.remove_prefix(std::min(text.find('\n') + 1, text.size()));
-  if (!text.starts_with(second)) return unclear(text.substr(0, text.find('\n')), "Config");
-  const std::string config(text.substr(2, text.find('\n') - 2));
+  if (!text.starts_with("; w4a16 ") && !text.starts_with("; kquant ")) return std::optional<OwnHeader>{};
+  const std::string problem = take_comment(text), config = take_comment(text), third = take_comment(text);
   OwnHeader header;
   std::istringstream words(problem);
   for (std::string word; words >> word;)
     if (!problem_word(word, header.problem)) return unclear(problem, "problem");
-  std::istringstream rest(config);
-  if (!config_words(rest, header.config)) return unclear(config, "Config");
+  const auto parsed = templates::parse_config(config);
+  if (!parsed) return unclear(config, "Config");
+  if (header.problem.op == Operation::kquant && !number(third, "stage ", header.stage))
+    return unclear(third, "stage");
   auto p = templates::normalise(header.problem, target);
   if (!p) return std::unexpected(p.error());
   header.problem = *p;
-  auto c = templates::normalise(header.config, header.problem, target);
+  auto c = templates::normalise(*parsed, header.problem, target);
   if (!c) return std::unexpected(c.error());
   header.config = *c;
   return std::optional(header);

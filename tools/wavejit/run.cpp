@@ -21,6 +21,7 @@
 #include "tools/wavejit/options.hpp"
 #include "tools/wavejit/progress.hpp"
 #include "tools/wavejit/run_any.hpp"
+#include "tools/wavejit/run_kquant.hpp"
 
 namespace wavejit::tools {
 namespace {
@@ -202,6 +203,16 @@ Result<bool> run_command(const RunOptions& options) {
   if (!options.whole && options.sample == 0)
     return fail_field(ErrorCode::invalid_argument, "sample", "0", "at least 1; --whole runs all workgroups");
 
+  if (job->problem.op == templates::Operation::kquant) {
+    if (!options.file.empty())
+      return fail_field(ErrorCode::unsupported, "file", options.file, "absent with --op kquant");
+    KquantRun kquant{
+        .sample = options.whole ? 0 : options.sample, .seed = options.seed, .sim = {}, .json = options.json};
+    kquant.sim.soffset = *soffset;
+    kquant.sim.checks = *checks;
+    kquant.sim.global_unaligned_mode = options.global_unaligned;
+    return run_kquant(*job, kquant);
+  }
   harness::Request request;
   request.problem = job->problem;
   request.config = job->config;

@@ -15,6 +15,7 @@
 #include "runtime/engine/engine.hpp"
 #include "runtime/engine/fallback.hpp"
 #include "tests/harness/device_tensors.hpp"
+#include "tests/harness/kquant_device.hpp"
 #include "tests/harness/tensors.hpp"
 #include "tools/wavejit/commands.hpp"
 #include "tools/wavejit/files.hpp"
@@ -65,6 +66,31 @@ std::vector<Case> cases(bool gpu) {
           }
         }
       }
+  return all;
+}
+
+/// Every type of GGUF weights and of activations; 9 rows are two launches.
+std::vector<Case> kquant_cases(bool gpu) {
+  using templates::DataType;
+  using templates::GgufType;
+  std::vector<Case> all;
+  for (const GgufType type :
+       {GgufType::q4_k, GgufType::q5_k, GgufType::q6_k, GgufType::q8_0, GgufType::q4_0}) {
+    templates::Problem p;
+    p.op = templates::Operation::kquant;
+    p.weight_type = type;
+    p.n = 67;
+    p.k = 1792;
+    for (const DataType activation : {DataType::bf16, DataType::f16, DataType::f32}) {
+      p.activation = activation;
+      for (const std::int64_t m : {1, 2, 9})
+        if (m != 2 || activation == DataType::bf16) all.push_back({p, m});
+    }
+    if (!gpu) continue;
+    p.n = 5120;
+    p.k = 17408;
+    for (const std::int64_t m : {1, 8}) all.push_back({p, m});
+  }
   return all;
 }
 
@@ -133,8 +159,37 @@ Result<double> time_launch(device::Device& device, const Plan& plan, const Argum
   return times[times.size() / 2];
 }
 
+double tflops(const templates::Problem& p, std::int64_t m, double milliseconds) {
+  return 2.0 * static_cast<double>(m * p.n) * static_cast<double>(p.k) / milliseconds / 1e9;
+}
+
+Result<Json> run_kquant_case(Engine& engine, const Case& c, unsigned rounds) {
+  const auto device = engine.device();
+  const auto plan = engine.prepare(c.problem, {c.m, c.m});
+  if (!plan) return std::unexpected(plan.error());
+  const auto workspace = plan->workspace_bytes(c.m);
+  if (!workspace) return std::unexpected(workspace.error());
+  auto tensors = harness::kquant::DeviceTensors::create(
+      device, {.problem = plan->problem(), .m = c.m, .workspace_bytes = *workspace});
+  if (!tensors) return std::unexpected(tensors.error());
+  auto ok = plan->launch(nullptr, tensors->arguments());
+  if (ok) ok = device->synchronise(nullptr);
+  if (!ok) return std::unexpected(ok.error());
+  const auto distance = tensors->judge();
+  if (!distance) return std::unexpected(distance.error());
+  Json json = {{"kernel", plan->variants().back().kernel},
+               {"oracle", {{"nmse", distance->exact}, {"nmse_model", distance->model}}}};
+  const auto time = time_launch(*device, *plan, tensors->arguments(), rounds);
+  if (!time) return std::unexpected(time.error());
+  json["milliseconds"] = *time;
+  if (device->info().kind == device::Kind::hip) json["tflops"] = tflops(plan->problem(), c.m, *time);
+  json["ok"] = distance->ok();
+  return json;
+}
+
 /// One case; an Error becomes part of the report, so that the rest still runs.
 Result<Json> run_case(Engine& engine, const Case& c, unsigned rounds) {
+  if (c.problem.op == templates::Operation::kquant) return run_kquant_case(engine, c, rounds);
   const auto device = engine.device();
   const target::Target& target = *target::find(device->info().target);
   const auto plan = engine.prepare(c.problem, {c.m, c.m});
@@ -154,8 +209,7 @@ Result<Json> run_case(Engine& engine, const Case& c, unsigned rounds) {
   const auto time = time_launch(*device, *plan, tensors->arguments(), rounds);
   if (!time) return std::unexpected(time.error());
   json["milliseconds"] = *time;
-  if (device->info().kind == device::Kind::hip)
-    json["tflops"] = 2.0 * static_cast<double>(c.m * p.n) * static_cast<double>(p.k) / *time / 1e9;
+  if (device->info().kind == device::Kind::hip) json["tflops"] = tflops(p, c.m, *time);
 
   bool right = verdict->ok;
   const auto plain = plain_output(*device, *tensors, p, c.m);
@@ -198,7 +252,9 @@ Result<int> selftest(const SelftestOptions& options) {
                  {"llvm", lower::llvm_version()},
                  {"device", describe(info)},
                  {"time_is", gpu ? "device time by events, median" : "host time of the simulator"}};
-  const std::vector<Case> all = cases(gpu);
+  std::vector<Case> all = cases(gpu);
+  if (target::find(info.target)->wave_size == 32)
+    for (const Case& c : kquant_cases(gpu)) all.push_back(c);
   std::size_t wrong = 0, failed = 0;
   ProgressBar bar("cases");
   for (std::size_t i = 0; i < all.size(); ++i) {

@@ -189,6 +189,7 @@ void print_entry(const TuningEntry& e, const std::string& choice) {
 }
 
 Result<void> tune_all(const Options& o, const Job& job, device::Device& device, TuningDatabase& database) {
+  if (auto ok = require(job, templates::Operation::w4a16); !ok) return ok;
   const device::Info& info = device.info();
   const auto id = cache::canonical_target_id(info.target_id);
   if (!id) return std::unexpected(id.error());

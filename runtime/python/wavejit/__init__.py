@@ -22,7 +22,7 @@ from typing import Any, Callable, Optional, Sequence
 from . import _c
 
 __all__ = [
-    "Buffer", "Engine", "Error", "Future", "LogLevel", "Plan", "Problem", "Repacked", "Tensor", "Type",
+    "Buffer", "Engine", "Error", "Future", "GgufType", "LogLevel", "Plan", "Problem", "Repacked", "Tensor", "Type",
     "ZeroPoints", "build_id", "repack", "version",
 ]
 
@@ -32,10 +32,21 @@ class Type(enum.IntEnum):
     f16 = 1
     f32 = 2
     i32 = 3
+    u8 = 4
 
     @property
     def bytes(self) -> int:
-        return 4 if self in (Type.f32, Type.i32) else 2
+        return {Type.f32: 4, Type.i32: 4, Type.u8: 1}.get(self, 2)
+
+
+class GgufType(enum.IntEnum):
+    """Formats of GGUF weights; a row is as the file has it."""
+
+    q4_k = 0
+    q5_k = 1
+    q6_k = 2
+    q8_0 = 3
+    q4_0 = 4
 
 
 class ZeroPoints(enum.IntEnum):
@@ -87,18 +98,23 @@ def build_id() -> str:
 
 
 class Problem:
-    """output[M, N] = activations[M, K] x dequantised(weights[N, K])^T (+ bias). Strides in elements; 0 = dense."""
+    """output[M, N] = activations[M, K] x dequantised(weights[N, K])^T (+ bias). Strides in elements; 0 = dense.
+
+    With `weight_type` the weights are those of a GGUF file, bytes [N, bytes of a row]; the output is f32, a launch
+    needs a workspace and no scales, and every tensor is dense.
+    """
 
     def __init__(self, n: int, k: int, group: int = 128, activation: Type = Type.bf16,
                  zero_points: ZeroPoints = ZeroPoints.symmetric, bias: bool = False, nearest: bool = False,
                  activation_stride: int = 0, weight_stride: int = 0, scale_stride: int = 0,
-                 zero_point_stride: int = 0, output_stride: int = 0):
+                 zero_point_stride: int = 0, output_stride: int = 0, weight_type: Optional[GgufType] = None):
         self.activation = Type(activation)
         self._c = _c.Problem(
-            struct_size=ctypes.sizeof(_c.Problem), operation=0, activation=int(activation), n=n, k=k, group=group,
+            struct_size=ctypes.sizeof(_c.Problem), operation=0 if weight_type is None else 1,
+            activation=int(activation), n=n, k=k, group=group,
             zero_points=int(zero_points), rounding=int(nearest), activation_stride=activation_stride,
             weight_stride=weight_stride, scale_stride=scale_stride, zero_point_stride=zero_point_stride,
-            output_stride=output_stride, bias=int(bias))
+            output_stride=output_stride, bias=int(bias), weight_type=int(weight_type or 0))
 
 
 class Tensor:
@@ -135,7 +151,7 @@ def _dense(shape: Sequence[int]) -> tuple[int, ...]:
 
 
 _TORCH_TYPES = {"torch.bfloat16": Type.bf16, "torch.float16": Type.f16, "torch.float32": Type.f32,
-                "torch.int32": Type.i32}
+                "torch.int32": Type.i32, "torch.uint8": Type.u8}
 
 
 def _tensor(given: Any) -> _c.Tensor:
@@ -161,7 +177,7 @@ class Buffer:
 
         array = numpy.ascontiguousarray(array)
         if type is None:
-            kinds = {"float16": Type.f16, "float32": Type.f32, "int32": Type.i32, "uint32": Type.i32}
+            kinds = {"float16": Type.f16, "float32": Type.f32, "int32": Type.i32, "uint32": Type.i32, "uint8": Type.u8}
             if array.dtype.name not in kinds:
                 raise TypeError(f"an array of {array.dtype.name} needs type=; bf16 comes as uint16 with Type.bf16")
             type = kinds[array.dtype.name]  # noqa: A001
@@ -216,9 +232,12 @@ class Plan:
     def describe(self) -> dict[str, Any]:
         return json.loads(_text(lambda b, n: self._lib.wavejit_plan_describe(self._handle, b, n)))
 
-    def launch(self, *, activations: Any, weights: Any, scales: Any, output: Any, zero_points: Any = None,
+    def launch(self, *, activations: Any, weights: Any, output: Any, scales: Any = None, zero_points: Any = None,
                bias: Any = None, workspace: int = 0, workspace_bytes: int = 0, stream: Optional[int] = None) -> None:
-        """Enqueues on `stream` (an address: torch.cuda.current_stream().cuda_stream). Keep the tensors alive."""
+        """Enqueues on `stream` (an address: torch.cuda.current_stream().cuda_stream). Keep the tensors alive.
+
+        `workspace`: the address, a multiple of 256, of as many bytes as workspace_bytes(m) says, when it says some.
+        """
         arguments = _c.Arguments(
             struct_size=ctypes.sizeof(_c.Arguments), activations=_tensor(activations), weights=_tensor(weights),
             scales=_tensor(scales), zero_points=_tensor(zero_points), bias=_tensor(bias), output=_tensor(output),
@@ -250,6 +269,7 @@ class Engine:
 
     def __init__(self, devices: str = "auto", *, cache_folder: Optional[str] = None, cache_bytes: int = 0,
                  bundles: Sequence[str] = (), override_folder: str = "", dump_folder: str = "", threads: int = 0,
+                 tuning_database: str = "",
                  log: Optional[Callable[[LogLevel, str], None]] = None, log_level: LogLevel = LogLevel.info,
                  environment: bool = True):
         self._lib = _c.library()
@@ -266,7 +286,7 @@ class Engine:
             bundles=":".join(bundles).encode(), override_folder=override_folder.encode(),
             dump_folder=dump_folder.encode(), threads=threads,
             log=ctypes.cast(self._log, ctypes.c_void_p) if log is not None else None, log_level=int(log_level),
-            ignore_environment=0 if environment else 1)
+            ignore_environment=0 if environment else 1, tuning_database=tuning_database.encode())
         handle = ctypes.c_void_p()
         _check(self._lib.wavejit_engine_create(ctypes.byref(options), ctypes.byref(handle)))
         self._handle = handle.value or 0

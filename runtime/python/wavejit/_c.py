@@ -29,6 +29,7 @@ class EngineOptions(c.Structure):
         ("log_level", c.c_int),
         ("ignore_environment", c.c_int32),
         ("skip_check", c.c_int32),
+        ("tuning_database", c.c_char_p),
     ]
 
 
@@ -48,7 +49,7 @@ class Problem(c.Structure):
         ("zero_point_stride", c.c_int64),
         ("output_stride", c.c_int64),
         ("bias", c.c_int32),
-        ("reserved", c.c_int32),
+        ("weight_type", c.c_int),
     ]
 
 

@@ -65,7 +65,7 @@ TEST_CASE("a digest is XXH3-128", "[cache]") {
 TEST_CASE("a key's text has every part, sorted, one a line", "[cache]") {
   CHECK(cache::make_key(sample_parts()).text ==
         "wavejit-key 1\nbuild=0123\ncode_object=5\nconfig=tile 16\nflags=\nllvm=22.1.8\nmode=cu\n"
-        "problem=w4a16 n64\nschema=1\ntarget_id=gfx942:sramecc+:xnack-\nwave_size=64\n");
+        "problem=w4a16 n64\nschema=1\nstage=0\ntarget_id=gfx942:sramecc+:xnack-\nwave_size=64\n");
 }
 
 TEST_CASE("what would break a line is escaped and comes back", "[cache]") {
@@ -78,7 +78,7 @@ TEST_CASE("what would break a line is escaped and comes back", "[cache]") {
 }
 
 TEST_CASE("each part alone makes another key", "[cache]") {
-  std::vector<KeyParts> all(11, sample_parts());
+  std::vector<KeyParts> all(12, sample_parts());
   all[1].target_id = "gfx942:sramecc+:xnack+";
   all[2].wave_size = 32;
   all[3].wgp_mode = true;
@@ -89,6 +89,7 @@ TEST_CASE("each part alone makes another key", "[cache]") {
   all[8].problem = "w4a16 n65";
   all[9].config = "tile 32";
   all[10].flags = "x";
+  all[11].stage = 1;
   std::set<std::string> texts, digests;
   for (const KeyParts& p : all) {
     const cache::Key key = cache::make_key(p);

@@ -6,6 +6,7 @@
 #include <new>
 
 #include "tests/harness/device_tensors.hpp"
+#include "tests/harness/kquant_device.hpp"
 #include "tests/runtime/engine/engine_bench.hpp"
 
 namespace {
@@ -66,6 +67,31 @@ TEST_CASE("Launches allocate nothing, into a stream or into a capture; nor does 
   REQUIRE(graph);
   CHECK(ok);
   CHECK(counted([&] { ok = ok && engine->prepare(problem, {1, 16}).has_value(); }) == 0);
+  CHECK(ok);
+  REQUIRE(device->destroy_stream(stream));
+}
+
+TEST_CASE("Launches of several kernels, and in several pieces, allocate nothing either",
+          "[engine][allocations][kquant]") {
+  auto device = *device::SimDevice::create({});
+  EngineOptions options = quiet_options();
+  options.opened = {device};
+  auto engine = *Engine::create(options);
+  templates::Problem problem;
+  problem.op = templates::Operation::kquant;
+  problem.n = 8;
+  problem.k = 256;
+  const Plan plan = *engine->prepare(problem, {1, 20});
+  auto tensors = *harness::kquant::DeviceTensors::create(
+      device, {.problem = plan.problem(), .m = 20, .workspace_bytes = *plan.workspace_bytes(20)});
+  const device::Stream stream = *device->create_stream();
+  bool ok = true;
+  const auto launch = [&] { ok = ok && plan.launch(stream, tensors.arguments()).has_value(); };
+  CHECK(counted(launch) == 0);
+  REQUIRE(device->synchronise(stream));
+  REQUIRE(device->begin_capture(stream));
+  CHECK(counted(launch) == 0);
+  REQUIRE(device->end_capture(stream));
   CHECK(ok);
   REQUIRE(device->destroy_stream(stream));
 }

@@ -84,7 +84,7 @@ TEST_CASE("signed activations meet unsigned quants", "[kquant][cases]") {
   CHECK(q4.at(0, 0) == Approx(-15 * 256).epsilon(1e-6));
   // In the encoding: VOP3P's neg_lo is bits 63..61; 0x40 in the last byte is a signed second source.
   const auto& target = *target::find("gfx1151");
-  const auto kernel = templates::kquant::generate({.type = Type::q6_k, .n = 1, .k = 256, .m = 1}, {}, target);
+  const auto kernel = harness::kquant::generate({.type = Type::q6_k, .n = 1, .k = 256, .m = 1}, {}, target);
   REQUIRE(kernel);
   const auto object = lower::decode(kernel->code_object);
   REQUIRE(object);
@@ -212,13 +212,16 @@ TEST_CASE("each element meets its own activation", "[kquant][cases]") {
 // 65535.
 TEST_CASE("few rows and very many", "[kquant][cases]") {
   const target::Target& target = *target::find("gfx1151");
-  const auto few = templates::kquant::launch({.type = Type::q4_k, .n = 8, .k = 1024, .m = 1}, {}, target);
+  const auto launch_of = [&](const templates::kquant::Problem& p) {
+    return templates::launch(common(p), common(p, {}), target, p.m, harness::kquant::product_stage);
+  };
+  const auto few = launch_of({.type = Type::q4_k, .n = 8, .k = 1024, .m = 1});
   REQUIRE(few);
   CHECK(few->grid == std::array<std::uint32_t, 3>{8, 1, 1});
   CHECK(harness::kquant::passes({.problem = {.type = Type::q4_k, .n = 8, .k = 1024}}));
 
   const templates::kquant::Problem many{.type = Type::q6_k, .n = 250880, .k = 256, .m = 1};
-  const auto launch = templates::kquant::launch(many, {}, target);
+  const auto launch = launch_of(many);
   REQUIRE(launch);
   CHECK(launch->grid[1] == 1);
   CHECK(launch->grid[0] > 65535);
@@ -246,7 +249,7 @@ TEST_CASE("refusals say what would be right", "[kquant][cases]") {
   const target::Target& target = *target::find("gfx1151");
   const auto refused = [&](const templates::kquant::Problem& p, const templates::kquant::Config& c,
                            const target::Target& on, std::string_view field) {
-    const auto kernel = templates::kquant::generate(p, c, on);
+    const auto kernel = harness::kquant::generate(p, c, on);
     REQUIRE_FALSE(kernel);
     CHECK(kernel.error().field == field);
     CHECK_FALSE(kernel.error().allowed.empty());
@@ -262,9 +265,9 @@ TEST_CASE("refusals say what would be right", "[kquant][cases]") {
   refused(with([](auto& p) { p.k = 128; }), {}, target, "k");
   refused(with([](auto& p) { p.k = 300; }), {}, target, "k");
   refused(with([](auto& p) { p.k = 1LL << 40; }), {}, target, "k");
-  refused(with([](auto& p) { p.m = 0; }), {}, target, "m");
-  refused(with([](auto& p) { p.m = 9; }), {}, target, "m");
-  refused(with([](auto& p) { p.type = static_cast<Type>(7); }), {}, target, "type");
+  refused(with([](auto& p) { p.m = 0; }), {}, target, "tokens");
+  refused(with([](auto& p) { p.m = 9; }), {}, target, "tokens");
+  refused(with([](auto& p) { p.type = static_cast<Type>(7); }), {}, target, "weight_type");
   refused(good, {.rows = 3, .pipeline_depth = 1, .waves_per_simd = 0}, target, "rows");
   refused(good, {.rows = 1, .pipeline_depth = 3, .waves_per_simd = 0}, target, "pipeline_depth");
   refused(good, {.rows = 1, .pipeline_depth = 1, .waves_per_simd = 99}, target, "waves_per_simd");

@@ -9,7 +9,7 @@
 
 #include "generator/lower/lower.hpp"
 #include "generator/model/estimate.hpp"
-#include "templates/kquant/kquant.hpp"
+#include "tests/harness/kquant.hpp"
 
 using namespace wavejit;
 using namespace wavejit::templates::kquant;
@@ -18,9 +18,9 @@ namespace {
 
 model::Estimate estimate_of(const Problem& problem, double bytes) {
   const target::Target& target = *target::find("gfx1151");
-  const auto kernel = generate(problem, {}, target);
+  const auto kernel = harness::kquant::generate(problem, {}, target);
   REQUIRE(kernel);
-  const auto shape = launch(kernel->problem, kernel->config, target);
+  const auto shape = templates::launch(kernel->problem, kernel->config, target, problem.m, harness::kquant::product_stage);
   REQUIRE(shape);
   const auto object = lower::decode(kernel->code_object);
   REQUIRE(object);

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 
-#include "generator/lower/lower.hpp"
 #include "templates/kquant/gemv.hpp"
 
 namespace wavejit::templates::kquant {
-namespace {
 
 /// The kernel after all passes. With no occupancy asked for, the highest at which the registers fit: a
 /// decode kernel lives from the bytes that all its waves together have in flight.
@@ -35,32 +33,6 @@ Result<ir::Kernel> compile(const Problem& problem, Config& config, const target:
     if (chosen) break;
   }
   return std::unexpected(last);
-}
-
-}  // namespace
-
-Result<GeneratedKernel> generate(const Problem& problem, const Config& config, const target::Target& target,
-                                 const passes::Observer& observer) {
-  const auto p = normalise(problem, target);
-  if (!p) return std::unexpected(p.error());
-  auto c = normalise(config, *p, target);
-  if (!c) return std::unexpected(c.error());
-  auto kernel = compile(*p, *c, target, observer);
-  if (!kernel) return std::unexpected(kernel.error());
-
-  GeneratedKernel result;
-  result.name = kernel->name;
-  result.target = &target;
-  result.problem = *p;
-  result.config = *c;
-  result.assembly = lower::print_assembly(*kernel);
-  result.ir = std::move(*kernel);
-  auto object = lower::assemble(result.assembly, target);
-  if (!object) return std::unexpected(object.error());
-  auto linked = lower::link(*object);
-  if (!linked) return std::unexpected(linked.error());
-  result.code_object = std::move(*linked);
-  return result;
 }
 
 }  // namespace wavejit::templates::kquant
