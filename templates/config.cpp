@@ -5,6 +5,7 @@
 #include <cstdio>
 
 #include "templates/family.hpp"
+#include "templates/skinny/skinny.hpp"
 
 namespace wavejit::templates {
 namespace {
@@ -36,6 +37,7 @@ Result<Config> normalise(const Config& config, const Problem& problem, const tar
 }
 
 std::string canonical(const Config& c) {
+  if (c.path == Path::skinny) return skinny::canonical(c);
   const Techniques& t = c.techniques;
   return fmt::format(
       "tile {}x{}x{} waves {}x{} depth {} unroll {} lds {} occupancy {} {} techniques {:d}{:d}{:d}{:d}{:d}",
@@ -45,6 +47,7 @@ std::string canonical(const Config& c) {
 }
 
 Result<Config> parse_config(std::string_view canonical_text) {
+  if (canonical_text.starts_with("skinny ")) return skinny::parse(canonical_text);
   const std::string text(canonical_text);
   Config c;
   std::array<unsigned, 5> on{};

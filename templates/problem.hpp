@@ -59,7 +59,8 @@ struct Problem {
 
 /// Which way of computing an operation a Config describes; each has fields of its own and a text of its own.
 enum class Path : std::uint8_t {
-  tile,  ///< workgroups of waves compute bm x bn tiles with matrix instructions
+  tile,    ///< workgroups of waves compute bm x bn tiles with matrix instructions
+  skinny,  ///< few rows of activations: dot products along K, templates/skinny/skinny.hpp
 };
 
 /// The five techniques of design.md, each switchable alone.

@@ -80,8 +80,10 @@ std::vector<Tile> choose_tiles(const Request& request, const TileGrid& grid) {
   return tiles;
 }
 
-/// What the generated code promises: `fastest` truncates only where the target's dot product does.
+/// What the generated code promises: `fastest` truncates only where the target's dot product does. Skinny
+/// kernels do not round weights at all.
 oracle::WeightRounding expected_rounding(const Resolved& r) {
+  if (r.config.path == templates::Path::skinny) return oracle::WeightRounding::nearest;
   const bool truncates = r.problem.rounding == templates::WeightRounding::fastest &&
                          r.problem.activation == templates::DataType::bf16 &&
                          r.config.techniques.magic_dequant &&
@@ -235,6 +237,7 @@ Result<Report> run_object(std::span<const std::uint8_t> code_object, const Reque
 }
 
 unsigned matrix_per_iteration(const templates::Config& config, const target::Target& target) {
+  if (config.path != templates::Path::tile) return 0;
   const target::MatrixShape& shape = target.wmma16;
   const unsigned work = shape.m * shape.n * shape.k * config.waves;
   return work == 0 ? 0 : config.bm * config.bn * config.bk / work;

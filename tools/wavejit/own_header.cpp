@@ -81,18 +81,24 @@ std::unexpected<Error> unclear(std::string_view line, const char* what) {
 }  // namespace
 
 Result<std::optional<OwnHeader>> read_own_header(std::string_view text, const target::Target& target) {
-  constexpr std::string_view first = "; w4a16 ", second = "; tile ";
+  constexpr std::string_view first = "; w4a16 ", second = "; tile ", skinny = "; skinny ";
   if (!text.starts_with(first)) return std::optional<OwnHeader>{};
   const std::string problem(text.substr(2, text.find('\n') - 2));
   text.remove_prefix(std::min(text.find('\n') + 1, text.size()));
-  if (!text.starts_with(second)) return unclear(text.substr(0, text.find('\n')), "Config");
+  if (!text.starts_with(second) && !text.starts_with(skinny)) return unclear(text.substr(0, text.find('\n')), "Config");
   const std::string config(text.substr(2, text.find('\n') - 2));
   OwnHeader header;
   std::istringstream words(problem);
   for (std::string word; words >> word;)
     if (!problem_word(word, header.problem)) return unclear(problem, "problem");
   std::istringstream rest(config);
-  if (!config_words(rest, header.config)) return unclear(config, "Config");
+  if (text.starts_with(skinny)) {
+    const auto parsed = templates::parse_config(config);
+    if (!parsed) return unclear(config, "Config");
+    header.config = *parsed;
+  } else if (!config_words(rest, header.config)) {
+    return unclear(config, "Config");
+  }
   auto p = templates::normalise(header.problem, target);
   if (!p) return std::unexpected(p.error());
   header.problem = *p;
