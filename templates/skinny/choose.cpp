@@ -58,7 +58,7 @@ Cost cost(const Config& c, const Problem& p, const target::Target& target, std::
   };
   const std::array bounds{Bound{dram, "DRAM"},
                           Bound{passes * bytes / (target.compute_units * t.l2_bytes_per_clock), "level 2"},
-                          Bound{passes * bytes / (target.compute_units * double{t.vmem_issue_bytes}), "loads"},
+                          Bound{passes * bytes / (target.compute_units * static_cast<double>(t.vmem_issue_bytes)), "loads"},
                           Bound{tiles * passes * valu / static_cast<double>(simds(target)), "VALU"},
                           Bound{tiles * wait, "latency"}};
   const Bound& most = *std::ranges::max_element(bounds, {}, &Bound::clocks);
@@ -73,7 +73,7 @@ std::optional<Choice> choose(const Problem& problem, const target::Target& targe
   c.waves = split(problem, target);
   c.bn = rows(problem, target, c.bm, c.waves);
   if ((problem.n + c.bn - 1) / c.bn > most_workgroups) return {};
-  const auto fitted = normalise(c, problem, target);
+  const auto fitted = skinny::normalise(c, problem, target);
   if (!fitted) return {};
   return Choice{*fitted, cost(*fitted, problem, target, m)};
 }

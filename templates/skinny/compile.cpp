@@ -18,7 +18,7 @@ Result<ir::Kernel> compile(const Problem& problem, Config& config, const target:
   // A workgroup has the SIMDs of one CU to itself at most.
   const unsigned simds = std::max(target.simds_per_wgp / 2U, 1U);
   const unsigned fewest = (config.waves + simds - 1) / simds;
-  Error last{.code = ErrorCode::out_of_registers, .message = "a workgroup of so many waves does not fit"};
+  Error last;
   unsigned previous_budget = 0;
   const unsigned first = chosen ? config.waves_per_simd : target.max_waves_per_simd;
   for (unsigned waves = first; waves >= fewest; --waves) {
@@ -37,6 +37,9 @@ Result<ir::Kernel> compile(const Problem& problem, Config& config, const target:
     }
     if (chosen) break;
   }
+  if (previous_budget == 0)
+    return fail_field(ErrorCode::invalid_config, "waves_per_simd", std::to_string(config.waves_per_simd),
+                      "at least " + std::to_string(fewest) + ": a workgroup's waves share one CU");
   return std::unexpected(last);
 }
 
