@@ -5,6 +5,7 @@
 #include <cstdio>
 
 #include "templates/family.hpp"
+#include "templates/skinny/skinny.hpp"
 
 namespace wavejit::templates {
 namespace {
@@ -74,10 +75,19 @@ bool parse_gemv(const std::string& text, Config& c) {
 }  // namespace
 
 std::string canonical(const Config& c) {
-  return c.path == Path::gemv ? canonical_gemv(c) : canonical_tile(c);
+  switch (c.path) {
+    case Path::skinny:
+      return skinny::canonical(c);
+    case Path::gemv:
+      return canonical_gemv(c);
+    case Path::tile:
+      break;
+  }
+  return canonical_tile(c);
 }
 
 Result<Config> parse_config(std::string_view canonical_text) {
+  if (canonical_text.starts_with("skinny ")) return skinny::parse(canonical_text);
   const std::string text(canonical_text);
   Config c;
   const bool parsed = text.starts_with("gemv ") ? parse_gemv(text, c) : parse_tile(text, c);

@@ -74,8 +74,9 @@ struct Problem {
 
 /// Which way of computing an operation a Config describes; each has fields of its own and a text of its own.
 enum class Path : std::uint8_t {
-  tile,  ///< workgroups of waves compute bm x bn tiles with matrix instructions
-  gemv,  ///< a wave computes `rows` rows of weights for `tokens` rows of activations (kquant)
+  tile,    ///< workgroups of waves compute bm x bn tiles with matrix instructions
+  gemv,    ///< a wave computes `rows` rows of weights for `tokens` rows of activations (kquant)
+  skinny,  ///< few rows of activations: dot products along K, templates/skinny/skinny.hpp
 };
 
 /// The five techniques of design.md, each switchable alone.

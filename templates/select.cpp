@@ -4,6 +4,7 @@
 #include "templates/select.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <limits>
 
@@ -134,10 +135,30 @@ std::vector<RankedConfig> Portfolio::ranking(std::int64_t m) const {
   return all;
 }
 
+double Portfolio::chosen_time_us(std::int64_t m) const {
+  return time_us(choose(m), (m + row_step - 1) / row_step * row_step);
+}
+
+Decision decide(const Portfolio& portfolio, const Problem& problem, const target::Target& target,
+                std::int64_t m) {
+  Decision d;
+  // Tiles change at multiples of 16 rows, skinny kernels at powers of two.
+  d.last = m <= skinny::max_m ? static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(m)))
+                              : (m + row_step - 1) / row_step * row_step;
+  d.first = m <= skinny::max_m ? d.last / 2 + 1 : d.last - row_step + 1;
+  d.skinny_choice = skinny::choose(problem, target, d.last);
+  if (portfolio.size() > 0) {
+    d.member = portfolio.choose(m);
+    d.tile_us = portfolio.chosen_time_us(m);
+  }
+  d.skinny = d.skinny_choice && (!d.member || d.skinny_choice->cost.time_us <= d.tile_us);
+  return d;
+}
+
 Result<std::vector<Selection>> w4a16::select(const Problem& problem, const target::Target& target,
                                              std::int64_t first, std::int64_t last) {
   const Portfolio portfolio(problem, target);
-  if (portfolio.size() == 0) {
+  if (portfolio.size() == 0 && !(last <= skinny::max_m && skinny::choose(problem, target, last))) {
     // No Config is legal: the plainest one says why.
     Config plain;
     plain.bm = plain.bk = 16;
@@ -148,15 +169,17 @@ Result<std::vector<Selection>> w4a16::select(const Problem& problem, const targe
                       "at most 65535 tiles of 256 columns; fewer output columns would do");
   }
   std::vector<Selection> selections;
-  std::size_t before = portfolio.size();
+  std::string before;
   for (std::int64_t m = first; m <= last;) {
-    const std::int64_t end = std::min(last, (m + row_step - 1) / row_step * row_step);
-    const std::size_t member = portfolio.choose(m);
-    if (member == before) {
+    const Decision d = decide(portfolio, problem, target, m);
+    const Config& config = d.skinny ? d.skinny_choice->config : portfolio.config(*d.member);
+    const std::int64_t end = std::min(last, d.last);
+    std::string text = templates::canonical(config);
+    if (text == before) {
       selections.back().last = end;
     } else {
-      selections.push_back({m, end, portfolio.config(member)});
-      before = member;
+      selections.push_back({m, end, config});
+      before = std::move(text);
     }
     m = end + 1;
   }

@@ -3,10 +3,14 @@
 //
 // A portfolio holds the few Configs that serve every M of a problem: the legal candidates are timed by
 // quick_cost at some sixty M between 1 and 4096, and greedily the one that takes most off the mean excess
-// over the best is added, twelve at most. Each M then takes the member that is quickest for it.
+// over the best is added, twelve at most. Each M then takes the member that is quickest for it; up to 16 rows
+// the skinny kernel of templates/skinny/choose.hpp where that is no slower.
 #pragma once
 
+#include <optional>
+
 #include "templates/quick_cost.hpp"
+#include "templates/skinny/choose.hpp"
 
 namespace wavejit::templates {
 
@@ -27,6 +31,8 @@ class Portfolio {
   }
   /// The member that serves `m` rows.
   [[nodiscard]] std::size_t choose(std::int64_t m) const;
+  /// What quick_cost says of that.
+  [[nodiscard]] double chosen_time_us(std::int64_t m) const;
   [[nodiscard]] const Candidates& candidates() const { return candidates_; }
   /// Members, and candidates whose tile is not much taller than `m`, quickest first. Pointers last as long
   /// as the portfolio.
@@ -41,5 +47,16 @@ class Portfolio {
   std::vector<std::size_t> members_;
   std::vector<QuickCost> costs_;
 };
+
+/// What serves `m` rows, and why. One of the two times decides: the smaller; the skinny kernel's of equals.
+struct Decision {
+  bool skinny = false;
+  std::int64_t first = 1, last = 1;             ///< around m, for which it is the same
+  std::optional<skinny::Choice> skinny_choice;  ///< where there is one, of the most rows it serves
+  std::optional<std::size_t> member;            ///< of the portfolio, where that is not empty
+  double tile_us = 0;
+};
+Decision decide(const Portfolio& portfolio, const Problem& problem, const target::Target& target,
+                std::int64_t m);
 
 }  // namespace wavejit::templates

@@ -9,6 +9,7 @@
 #include <cassert>
 
 #include "templates/w4a16/emitter.hpp"
+#include "templates/w4a16/entry.hpp"
 
 namespace wavejit::templates::w4a16 {
 namespace {
@@ -57,26 +58,6 @@ Emitter::Emitter(ir::Kernel& kernel, const Problem& problem, const Config& confi
       dequant_(make_dequantiser(problem, config.techniques)),
       output_rounder_(problem.activation, true) {}
 
-/// Registers that hardware fills: kernarg pointer, workgroup ids x and y, work-item id.
-void Emitter::entry_state() {
-  ir::Kernel& k = b_.kernel();
-  if (k.target->workgroup_ids_in_ttmp) {
-    k.entry.kernarg = b_.fixed(isa::RegClass::sgpr, "kernarg", 0, 2);
-    k.entry.workgroup_id[0] = isa::sgpr(isa::sreg::ttmp0 + 9);
-    k.entry.workgroup_id[1] = isa::sgpr(isa::sreg::ttmp0 + 7);
-    k.entry.workitem_id = b_.fixed(isa::RegClass::vgpr, "workitem", 0);
-    return;
-  }
-  // gfx1100 in wave32 wants at least 16 initialised SGPRs; the unused user SGPRs stand in front of
-  // the workgroup ids.
-  k.entry.user_sgprs = k.target->hazards.user_sgpr_init16 ? 14 : 2;
-  k.entry.kernarg = b_.fixed(isa::RegClass::sgpr, "kernarg", 0, 2);
-  for (unsigned i = 0; i < 2; ++i)
-    k.entry.workgroup_id[i] =
-        b_.fixed(isa::RegClass::sgpr, i == 0 ? "workgroup_m" : "workgroup_n", k.entry.user_sgprs + i);
-  k.entry.workitem_id = b_.fixed(isa::RegClass::vgpr, "workitem", 0);
-}
-
 /// Position of an argument in kernarg order, which is also its name in memory tags.
 int Emitter::argument(std::string_view name) const {
   const std::vector<ir::KernelArg>& args = b_.kernel().args;
@@ -85,45 +66,18 @@ int Emitter::argument(std::string_view name) const {
   return static_cast<int>(found - args.begin());
 }
 
-/// All pointers in as few scalar loads as they take, four at most in one; SGPR pairs in argument order.
-std::vector<Operand> Emitter::load_pointers() {
-  const std::vector<ir::KernelArg>& args = b_.kernel().args;
-  const auto count =
-      static_cast<unsigned>(std::ranges::count(args, ir::ArgKind::buffer, &ir::KernelArg::kind));
-  std::vector<Operand> pointers;
-  while (pointers.size() < count) {
-    const auto first = static_cast<unsigned>(pointers.size());
-    const unsigned some = std::bit_floor(std::min(count - first, 4U));
-    const Operand tuple = b_.sgpr("pointers", 2 * some);
-    std::string names;
-    for (unsigned i = 0; i < some; ++i) {
-      names += (i == 0 ? "" : ", ") + args[first + i].name;
-      pointers.push_back(tuple.slice(2 * i, 2));
-    }
-    const isa::Opcode op = some == 4 ? s_load_b256 : some == 2 ? s_load_b128 : s_load_b64;
-    b_.note(names).emit(op, {tuple}, {b_.kernel().entry.kernarg, imm(args[first].offset)});
-  }
-  return pointers;
-}
-
 void Emitter::load_arguments() {
   const ir::EntryState& entry = b_.kernel().entry;
   b_.block("entry", "arguments; workgroups outside the output leave");
-  workgroup_m_ = entry.workgroup_id[0];
-  workgroup_n_ = entry.workgroup_id[1];
-  if (b_.kernel().target->workgroup_ids_in_ttmp) {
-    workgroup_n_ = b_.sgpr("workgroup_n");
-    b_.note("workgroup id y; z is above it")
-        .emit(s_and_b32, {workgroup_n_}, {entry.workgroup_id[1], imm(0xFFFF)});
-  }
-  const std::vector<Operand> pointers = load_pointers();
+  const WorkgroupIds ids = workgroup_ids(b_);
+  const std::vector<Operand> pointers = load_pointers(b_);
   m_ = b_.sgpr("m");
   const auto m_argument = static_cast<std::size_t>(argument("m"));
   b_.note("m").emit(s_load_b32, {m_}, {entry.kernarg, imm(b_.kernel().args[m_argument].offset)});
   m0_ = b_.sgpr("m0");
   n0_ = b_.sgpr("n0");
-  b_.note("first row of the tile").emit(s_mul_i32, {m0_}, {workgroup_m_, imm(c_.bm)});
-  b_.note("first column of the tile").emit(s_mul_i32, {n0_}, {workgroup_n_, imm(c_.bn)});
+  b_.note("first row of the tile").emit(s_mul_i32, {m0_}, {ids.x, imm(c_.bm)});
+  b_.note("first column of the tile").emit(s_mul_i32, {n0_}, {ids.y, imm(c_.bn)});
   b_.emit(s_cmp_ge_u32, {}, {n0_, imm(p_.n)});
   exits_.push_back({0, b_.current().insts.size()});
   b_.emit(s_cbranch_scc1, {}, {isa::label(0)});
@@ -429,7 +383,7 @@ void Emitter::multiply() {
 }
 
 void Emitter::run() {
-  entry_state();
+  enter(b_);
   ir::Kernel& k = b_.kernel();
   k.lds.push_back({"tile", 0, tile_.lds_bytes, tile_.buffers, tile_.distance});
   load_arguments();

@@ -3,6 +3,7 @@
 
 #include <bit>
 
+#include "templates/skinny/skinny.hpp"
 #include "templates/w4a16/family.hpp"
 #include "templates/w4a16/tile.hpp"
 
@@ -95,6 +96,7 @@ Result<void> check_whole_tensors(const Problem& p) {
 }  // namespace
 
 Result<Config> normalise(const Config& config, const Problem& problem, const target::Target& target) {
+  if (config.path == Path::skinny) return skinny::normalise(config, problem, target);
   Config c = config;
   if (!c.techniques.pipelined_loads) c.pipeline_depth = 0;
   if (auto ok = check_tile(c, problem); !ok) return std::unexpected(ok.error());

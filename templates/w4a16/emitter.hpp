@@ -32,10 +32,8 @@ class Emitter {
     isa::Operand scales, zeros;
   };
 
-  void entry_state();
   void load_arguments();
   [[nodiscard]] int argument(std::string_view name) const;
-  std::vector<isa::Operand> load_pointers();
   void make_descriptors();
   void global_addresses();
   void zero_point_address(unsigned p, const isa::Operand& column);
@@ -92,7 +90,7 @@ class Emitter {
   std::unique_ptr<Dequantiser> dequant_;
   PairRounder output_rounder_;
 
-  isa::Operand workgroup_m_, workgroup_n_, m_, m0_, n0_, rows_left_, cols_left_, guard_;
+  isa::Operand m_, m0_, n0_, rows_left_, cols_left_, guard_;
   isa::Operand zero_row0_;
   RowTensor activations_, weights_, scales_, zero_points_, bias_, output_;
   isa::Operand activation_desc_, weight_desc_, scale_desc_, zero_desc_, bias_desc_;

@@ -80,8 +80,10 @@ std::vector<Tile> choose_tiles(const Request& request, const TileGrid& grid) {
   return tiles;
 }
 
-/// What the generated code promises: `fastest` truncates only where the target's dot product does.
+/// What the generated code promises: `fastest` truncates only where the target's dot product does. Skinny
+/// kernels do not round weights at all.
 oracle::WeightRounding expected_rounding(const Resolved& r) {
+  if (r.config.path == templates::Path::skinny) return oracle::WeightRounding::nearest;
   const bool truncates = r.problem.rounding == templates::WeightRounding::fastest &&
                          r.problem.activation == templates::DataType::bf16 &&
                          r.config.techniques.magic_dequant &&

@@ -75,13 +75,32 @@ void print_kquant_choice(std::FILE* to, const Job& job) {
     fmt::print(to, "the command line asks for {}\n", templates::canonical(job.config));
 }
 
+/// Which path serves the rows, and by how much.
+void print_path(std::FILE* to, const Job& job, const templates::Decision& d) {
+  if (!d.skinny_choice) {
+    fmt::print(to, "path: tile; skinny kernels serve up to {} rows\n", templates::skinny::max_m);
+    return;
+  }
+  const templates::skinny::Choice& s = *d.skinny_choice;
+  fmt::print(to,
+             "path: {} for m {} to {}\n  skinny: {:>9.1f} us by counts (templates/skinny/choose.hpp), bound "
+             "by {}, {}\n",
+             d.skinny ? "skinny" : "tile", d.first, d.last, s.cost.time_us, s.cost.binds,
+             templates::canonical(s.config));
+  if (d.member) {
+    fmt::print(to, "  tile:   {:>9.1f} us by the quick estimate, for up to 16 rows\n", d.tile_us);
+  } else {
+    fmt::print(to, "  tile:   no Config suits {}\n", templates::canonical(job.problem));
+  }
+}
+
 }  // namespace
 
 void print_choice(std::FILE* to, const Job& job) {
   if (job.problem.op == templates::Operation::kquant) return print_kquant_choice(to, job);
   const std::clock_t start = std::clock();
   const templates::Portfolio portfolio(job.problem, *job.target);
-  const std::size_t member = portfolio.choose(job.m);
+  const templates::Decision decision = templates::decide(portfolio, job.problem, *job.target, job.m);
   const double ms = 1e3 * static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
   const templates::Candidates& all = portfolio.candidates();
   fmt::print(to,
@@ -90,9 +109,12 @@ void print_choice(std::FILE* to, const Job& job) {
              portfolio.size(), ms);
   for (const templates::Pruned& p : all.pruned)
     fmt::print(to, "  {:>5} taken out: not so that {}\n", p.count, p.rule);
+  print_path(to, job, decision);
+  const std::string choice = templates::canonical(decision.skinny ? decision.skinny_choice->config
+                                                                  : portfolio.config(*decision.member));
   const auto ranking = portfolio.ranking(job.m);
-  const std::string choice = templates::canonical(portfolio.config(member));
-  fmt::print(to, "by the quick estimate (templates/quick_cost.hpp), of {} for this m:\n", ranking.size());
+  fmt::print(to, "tiles by the quick estimate (templates/quick_cost.hpp), of {} for this m:\n",
+             ranking.size());
   constexpr std::size_t shown = 8;
   for (std::size_t i = 0; i < ranking.size(); ++i) {
     const bool chosen = templates::canonical(ranking[i].candidate->config) == choice;

@@ -92,7 +92,8 @@ Json to_json(const templates::Config& c) {
   templates::Techniques copy = c.techniques;
   for (const std::string_view technique : templates::technique_names())
     techniques[std::string(technique)] = *templates::technique(copy, technique);
-  return {{"tile", {c.bm, c.bn, c.bk}},
+  return {{"path", c.path == templates::Path::skinny ? "skinny" : "tile"},
+          {"tile", {c.bm, c.bn, c.bk}},
           {"waves", c.waves},
           {"waves_m", c.waves_m},
           {"waves_n", c.waves_n},
