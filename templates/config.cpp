@@ -15,9 +15,6 @@ constexpr std::array<std::string_view, 5> names{"dequant", "pipeline", "descript
 std::unexpected<Error> bad(std::string field, std::string given, std::string allowed) {
   return fail_field(ErrorCode::invalid_config, std::move(field), std::move(given), std::move(allowed));
 }
-std::unexpected<Error> bad(std::string field, unsigned given, std::string allowed) {
-  return bad(std::move(field), std::to_string(given), std::move(allowed));
-}
 
 }  // namespace
 
