@@ -8,12 +8,12 @@
 namespace wavejit::templates {
 
 std::string_view name(DataType type) {
-  constexpr std::array<std::string_view, 5> names{"bf16", "f16", "f32", "i32", "u8"};
+  constexpr std::array<std::string_view, 6> names{"bf16", "f16", "f32", "i32", "u8", "i64"};
   return names[static_cast<std::size_t>(type)];
 }
 
 unsigned bytes(DataType type) {
-  constexpr std::array<unsigned, 5> sizes{2, 2, 4, 4, 1};
+  constexpr std::array<unsigned, 6> sizes{2, 2, 4, 4, 1, 8};
   return sizes[static_cast<std::size_t>(type)];
 }
 

@@ -19,24 +19,30 @@ enum class DataType : std::uint8_t {
   f32,
   i32,
   u8,  ///< bytes of a format of its own: GGUF weights
+  i64,
 };
 std::string_view name(DataType type);
 unsigned bytes(DataType type);
 
 enum class Operation : std::uint8_t {
-  w4a16,   ///< output[M,N] = activations[M,K] * dequantised(weights[N,K])^T
-  kquant,  ///< the same with GGUF weights as the file has them; output f32, activations quantised to int8
+  w4a16,      ///< output[M,N] = activations[M,K] * dequantised(weights[N,K])^T
+  kquant,     ///< the same with GGUF weights as the file has them; output f32, activations quantised to int8
+  int4_gemm,  ///< the same with row-major signed weights, `batch` times side by side (domain.md §1.9)
+  int4_grouped,  ///< one product per group of rows, row counts known on the device only
 };
+/// Operations that have a family, in the order of the enumeration.
 inline constexpr std::size_t operations = 2;
 std::string_view name(Operation op);
 
 enum class ZeroPoints : std::uint8_t {
   symmetric,  ///< constant 8, no tensor
   packed,     ///< int32 [ceil(N/8), K/G], row n in nibble n%8 of word row n/8
+  additive,   ///< float z [K/G, N] of `scale_type`, added after scaling: w = q * s + z
 };
 
 enum class WeightLayout : std::uint8_t {
-  exllama,  ///< int32 [N, K/8]; nibbles low to high hold K offsets 0,2,4,6,1,3,5,7 (domain.md §1.4)
+  exllama,           ///< int32 [N, K/8]; nibbles low to high hold K offsets 0,2,4,6,1,3,5,7 (domain.md §1.4)
+  row_major_signed,  ///< int8 [N, K/2], seen as int32 [N, K/8]: low nibble even K, two's complement (§1.9)
 };
 
 /// Formats of GGUF weights. A row is dense: K / 256 superblocks of 144 (Q4_K), 176 (Q5_K) or 210 (Q6_K)
@@ -70,6 +76,10 @@ struct Problem {
   std::int64_t scale_stride = 0;       ///< >= K/group
   std::int64_t zero_point_stride = 0;  ///< int32 words, >= K/group; 0 for symmetric problems
   std::int64_t output_stride = 0;      ///< >= N
+  // int4_gemm and int4_grouped only
+  std::int64_t batch = 1;                ///< products that one launch computes, >= 1
+  std::int64_t groups = 0;               ///< int4_grouped: sets of weights, >= 0
+  DataType scale_type = DataType::bf16;  ///< of scales and additive zeros: bf16 or f32
 };
 
 /// Which way of computing an operation a Config describes; each has fields of its own and a text of its own.
@@ -77,6 +87,7 @@ enum class Path : std::uint8_t {
   tile,    ///< workgroups of waves compute bm x bn tiles with matrix instructions
   gemv,    ///< a wave computes `rows` rows of weights for `tokens` rows of activations (kquant)
   skinny,  ///< few rows of activations: dot products along K, templates/skinny/skinny.hpp
+  mfma,    ///< the same as tile on CDNA: wave64, MFMA, split-K (templates/cdna)
 };
 
 /// The five techniques of design.md, each switchable alone.
@@ -102,6 +113,8 @@ struct Config {
   // Path::gemv, besides pipeline_depth and waves_per_simd:
   unsigned tokens = 1;  ///< M, a constant of the code
   unsigned rows = 0;    ///< rows of weights per wave: 1, 2 or 4; 0 = chosen
+  // Path::mfma, besides bm, bn, bk, waves and pipeline_depth:
+  unsigned split_k = 1;  ///< slices of K, added in order by a second kernel; 1 = none
 };
 
 /// The five names as `--without` takes them: dequant, pipeline, descriptors, banks, scalar-offsets.
