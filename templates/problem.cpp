@@ -8,11 +8,14 @@
 namespace wavejit::templates {
 
 std::string_view name(DataType type) {
-  constexpr std::array<std::string_view, 4> names{"bf16", "f16", "f32", "i32"};
+  constexpr std::array<std::string_view, 5> names{"bf16", "f16", "f32", "i32", "i64"};
   return names[static_cast<std::size_t>(type)];
 }
 
-unsigned bytes(DataType type) { return type == DataType::f32 || type == DataType::i32 ? 4 : 2; }
+unsigned bytes(DataType type) {
+  constexpr std::array<unsigned, 5> sizes{2, 2, 4, 4, 8};
+  return sizes[static_cast<std::size_t>(type)];
+}
 
 std::string_view name(Operation op) { return family(op).name; }
 

@@ -13,23 +13,28 @@
 
 namespace wavejit::templates {
 
-enum class DataType : std::uint8_t { bf16, f16, f32, i32 };
+enum class DataType : std::uint8_t { bf16, f16, f32, i32, i64 };
 std::string_view name(DataType type);
 unsigned bytes(DataType type);
 
 enum class Operation : std::uint8_t {
-  w4a16,  ///< output[M,N] = activations[M,K] * dequantised(weights[N,K])^T
+  w4a16,         ///< output[M,N] = activations[M,K] * dequantised(weights[N,K])^T
+  int4_gemm,     ///< the same with row-major signed weights, `batch` times side by side (domain.md §1.9)
+  int4_grouped,  ///< one product per group of rows, row counts known on the device only
 };
+/// Operations that have a family, in the order of the enumeration.
 inline constexpr std::size_t operations = 1;
 std::string_view name(Operation op);
 
 enum class ZeroPoints : std::uint8_t {
   symmetric,  ///< constant 8, no tensor
   packed,     ///< int32 [ceil(N/8), K/G], row n in nibble n%8 of word row n/8
+  additive,   ///< float z [K/G, N] of `scale_type`, added after scaling: w = q * s + z
 };
 
 enum class WeightLayout : std::uint8_t {
   exllama,  ///< int32 [N, K/8]; nibbles low to high hold K offsets 0,2,4,6,1,3,5,7 (domain.md §1.4)
+  row_major_signed,  ///< int8 [N, K/2], seen as int32 [N, K/8]: low nibble even K, two's complement (§1.9)
 };
 
 /// How a dequantised weight is rounded to the activation type. f16 weights are always rounded to nearest
@@ -55,11 +60,16 @@ struct Problem {
   std::int64_t scale_stride = 0;       ///< >= K/group
   std::int64_t zero_point_stride = 0;  ///< int32 words, >= K/group; 0 for symmetric problems
   std::int64_t output_stride = 0;      ///< >= N
+  // int4_gemm and int4_grouped only
+  std::int64_t batch = 1;                ///< products that one launch computes, >= 1
+  std::int64_t groups = 0;               ///< int4_grouped: sets of weights, >= 0
+  DataType scale_type = DataType::bf16;  ///< of scales and additive zeros: bf16 or f32
 };
 
 /// Which way of computing an operation a Config describes; each has fields of its own and a text of its own.
 enum class Path : std::uint8_t {
   tile,  ///< workgroups of waves compute bm x bn tiles with matrix instructions
+  mfma,  ///< the same on CDNA: wave64, MFMA, split-K (templates/cdna)
 };
 
 /// The five techniques of design.md, each switchable alone.
@@ -82,6 +92,7 @@ struct Config {
   unsigned waves_per_simd = 0;          ///< occupancy wanted; sets the VGPR budget; 0 = chosen
   bool wgp_mode = true;
   Techniques techniques;
+  unsigned split_k = 1;  ///< mfma: slices of K, added in order by a second kernel; 1 = none
 };
 
 /// The five names as `--without` takes them: dequant, pipeline, descriptors, banks, scalar-offsets.
