@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdio>
 
+#include "templates/cdna/family.hpp"
 #include "templates/family.hpp"
 
 namespace wavejit::templates {
@@ -33,6 +34,7 @@ Result<Config> normalise(const Config& config, const Problem& problem, const tar
 }
 
 std::string canonical(const Config& c) {
+  if (c.path == Path::mfma) return cdna::config_text(c);
   const Techniques& t = c.techniques;
   return fmt::format(
       "tile {}x{}x{} waves {}x{} depth {} unroll {} lds {} occupancy {} {} techniques {:d}{:d}{:d}{:d}{:d}",
@@ -43,6 +45,7 @@ std::string canonical(const Config& c) {
 
 Result<Config> parse_config(std::string_view canonical_text) {
   const std::string text(canonical_text);
+  if (text.starts_with("mfma ")) return cdna::parse_config(text);
   Config c;
   std::array<unsigned, 5> on{};
   std::array<char, 4> mode{};

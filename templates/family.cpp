@@ -3,13 +3,14 @@
 
 #include <array>
 
+#include "templates/cdna/family.hpp"
 #include "templates/w4a16/family.hpp"
 
 namespace wavejit::templates {
 namespace {
 
 /// By Operation.
-constexpr std::array<const Family*, operations> families{&w4a16::family};
+constexpr std::array<const Family*, operations> families{&w4a16::family, &cdna::int4_gemm};
 
 }  // namespace
 
