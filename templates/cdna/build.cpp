@@ -202,6 +202,12 @@ void Emitter::global_addresses() {
   }
   b_.note("the wave's first column and this lane's")
       .emit(v_mad_u32_u24, {column}, {wave_n_, wave_columns, column});
+  Operand last_column;
+  if (p_.n % c_.bn != 0) {
+    last_column = b_.sgpr("last_column");
+    b_.note("columns past N take the last one's scale")
+        .emit(s_sub_u32, {last_column}, {imm(p_.n - 1), place_.n0});
+  }
   for (unsigned j = 0; j < t_.tiles_n; ++j) {
     const unsigned first = t_.side == 32 ? 32 * j : 32 * (j / 2) + 4 * (j % 2);
     const Operand offset = b_.vgpr(fmt::format("w_offset{}", j)), s = b_.vgpr(fmt::format("s_offset{}", j)),
@@ -210,7 +216,12 @@ void Emitter::global_addresses() {
     b_.emit(v_mul_lo_u32, {offset}, {c, w_stride});
     b_.emit(v_lshl_add_u32, {offset}, {lane_group_, imm(4), offset});
     w_offsets_.push_back(offset);
-    b_.emit(v_lshlrev_b32, {s}, {imm(log2u(scale_bytes())), c});
+    Operand scale_column = c;
+    if (last_column.is_reg()) {
+      scale_column = b_.vgpr("s_column");
+      b_.emit(v_min_u32, {scale_column}, {last_column, c});
+    }
+    b_.emit(v_lshlrev_b32, {s}, {imm(log2u(scale_bytes())), scale_column});
     if (t_.scale_groups > 1) {
       // Two groups of 64 in a step of 128: the upper lane groups take the next row of scales.
       const Operand upper = b_.vgpr("s_upper"), next = constant("s_next", p_.scale_stride * scale_bytes());

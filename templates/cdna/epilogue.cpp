@@ -122,6 +122,8 @@ void Emitter::store_unit(const OutputPlace& place, unsigned i, unsigned unit) {
   const std::int64_t stride = (partial() ? p_.n : p_.output_stride) * size;
   const bool wide = p_.n % (16 / size) == 0 && stride % 16 == 0;
   const std::vector<Operand> values = column_values(i, unit);
+  // Lanes that an earlier store masked take part again.
+  if (place.columns_left.is_reg()) b_.emit(s_mov_b64, {isa::exec(64)}, {place.full_exec});
   Operand address = place.offset;
   if (i > 0) {
     const Operand distance = b_.sgpr("row_distance");
