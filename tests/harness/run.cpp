@@ -17,7 +17,7 @@ struct Resolved {
   const target::Target* target = nullptr;
   templates::Problem problem;
   templates::Config config;
-  templates::Launch launch;
+  std::vector<templates::Launch> launches;  ///< one per stage
 };
 
 Result<Resolved> resolve(const Request& request) {
@@ -34,9 +34,16 @@ Result<Resolved> resolve(const Request& request) {
   auto config = templates::normalise(*chosen, r.problem, *r.target);
   if (!config) return std::unexpected(config.error());
   r.config = *std::move(config);
-  auto launch = templates::launch(r.problem, r.config, *r.target, request.m);
-  if (!launch) return std::unexpected(launch.error());
-  r.launch = *std::move(launch);
+  const unsigned stages = templates::stages(r.problem, r.config);
+  for (unsigned stage = 0; stage < stages; ++stage) {
+    auto launch = templates::launch(r.problem, r.config, *r.target, request.m, stage);
+    if (!launch) return std::unexpected(launch.error());
+    r.launches.push_back(*std::move(launch));
+  }
+  // Which work of the later stages belongs to a tile is the family's business alone.
+  if (stages > 1 && (request.sample != 0 || !request.tiles.empty()))
+    return fail_field(ErrorCode::unsupported, "sample", "some tiles",
+                      fmt::format("all tiles: this Config runs {} kernels", stages));
   return r;
 }
 
@@ -47,22 +54,21 @@ std::unexpected<Error> differs(std::string_view what, std::string given, std::st
 /// The host's idea of a launch against what the code object says of itself: a kernel compiled for
 /// another Config must not be started with this one's grid.
 Result<void> check_metadata(const lower::DecodedKernel& kernel, const lower::CodeObject& object,
-                            const Resolved& r) {
-  if (object.target != r.target)
-    return differs("target", object.isa_name, fmt::format("for {}", r.target->name));
-  if (kernel.kernarg_segment_size != r.launch.kernarg_size)
+                            const target::Target& target, const templates::Launch& launch) {
+  if (object.target != &target) return differs("target", object.isa_name, fmt::format("for {}", target.name));
+  if (kernel.kernarg_segment_size != launch.kernarg_size)
     return differs("kernarg size", std::to_string(kernel.kernarg_segment_size),
-                   std::to_string(r.launch.kernarg_size));
-  const std::uint32_t threads = r.launch.block[0] * r.launch.block[1] * r.launch.block[2];
+                   std::to_string(launch.kernarg_size));
+  const std::uint32_t threads = launch.block[0] * launch.block[1] * launch.block[2];
   if (kernel.max_flat_workgroup_size != threads)
     return differs("workgroup size", std::to_string(kernel.max_flat_workgroup_size), std::to_string(threads));
   std::vector<lower::ArgMetadata> args = kernel.args;
   std::erase_if(args, [](const lower::ArgMetadata& a) { return a.value_kind.starts_with("hidden_"); });
-  if (args.size() != r.launch.arguments.size())
+  if (args.size() != launch.arguments.size())
     return differs("number of arguments", std::to_string(args.size()),
-                   std::to_string(r.launch.arguments.size()));
+                   std::to_string(launch.arguments.size()));
   for (std::size_t i = 0; i < args.size(); ++i) {
-    const templates::Argument& want = r.launch.arguments[i];
+    const templates::Argument& want = launch.arguments[i];
     if (args[i].name != want.name || args[i].offset != want.offset || args[i].size != want.size)
       return differs(fmt::format("argument {}", i),
                      fmt::format("'{}' at {}, {} bytes", args[i].name, args[i].offset, args[i].size),
@@ -141,8 +147,14 @@ Result<void> ask_oracle(const Tensors& tensors, const Request& request, const Re
   return {};
 }
 
-Result<Report> run_resolved(std::span<const std::uint8_t> code_object, const Request& request,
-                            const Resolved& r, const std::optional<SourceText>& source) {
+/// One stage's code object, decoded.
+struct Stage {
+  lower::CodeObject object;
+  [[nodiscard]] const lower::DecodedKernel& kernel() const { return object.kernels.front(); }
+};
+
+Result<Stage> decode_stage(std::span<const std::uint8_t> code_object, const Resolved& r, unsigned stage,
+                           const std::optional<SourceText>& source) {
   auto object = lower::decode(code_object);
   if (!object) return std::unexpected(object.error());
   if (source) {
@@ -151,43 +163,88 @@ Result<Report> run_resolved(std::span<const std::uint8_t> code_object, const Req
   }
   if (object->kernels.size() != 1)
     return differs("number of kernels", std::to_string(object->kernels.size()), "1");
-  const lower::DecodedKernel& kernel = object->kernels.front();
-  if (auto ok = check_metadata(kernel, *object, r); !ok) return std::unexpected(ok.error());
+  if (auto ok = check_metadata(object->kernels.front(), *object, *r.target, r.launches[stage]); !ok)
+    return std::unexpected(ok.error());
+  return Stage{*std::move(object)};
+}
 
+Result<StageReport> run_stage(const Stage& stage, std::size_t index, const Request& request,
+                              const Resolved& r, std::vector<std::uint64_t> workgroups, Tensors& tensors) {
+  StageReport report;
+  report.kernel = stage.kernel().name;
+  report.launch = r.launches[index];
+  report.card = card(stage.kernel(), *r.target, matrix_per_iteration(r.config, *r.target));
+  if (auto ok = templates::check_addresses(report.launch, tensors.addresses(index)); !ok)
+    return std::unexpected(ok.error());
+  const auto program = sim::Program::create(stage.kernel(), *r.target);
+  if (!program) return std::unexpected(program.error());
+  const sim::LaunchParams params{.grid = report.launch.grid,
+                                 .block = report.launch.block,
+                                 .kernarg = tensors.kernarg(index),
+                                 .dynamic_lds_bytes = report.launch.dynamic_lds_bytes,
+                                 .workgroups = std::move(workgroups),
+                                 .options = request.sim};
+  auto result = sim::run(*program, tensors.memory(), params);
+  if (!result) return std::unexpected(result.error());
+  report.run = *std::move(result);
+  return report;
+}
+
+Result<Report> run_resolved(const std::vector<Stage>& stages, const Request& request, const Resolved& r) {
   Report report;
-  report.kernel = kernel.name;
   report.problem = r.problem;
   report.config = r.config;
-  report.launch = r.launch;
   report.m = request.m;
-  report.card = card(kernel, *r.target, matrix_per_iteration(r.config, *r.target));
-  const TileGrid grid(r.problem, r.config, r.launch, request.m);
+  const TileGrid grid(r.problem, r.config, r.launches.front(), request.m);
   report.tiles = choose_tiles(request, grid);
   report.tiles_in_all = grid.count();
+  std::vector<std::uint64_t> workgroups;
+  if (static_cast<std::int64_t>(report.tiles.size()) != grid.count())
+    for (const Tile& tile : report.tiles) workgroups.push_back(tile.workgroup);
 
   const oracle::Values values = request.values ? *request.values : oracle::random_values(request.seed);
   auto tensors =
-      Tensors::create(r.problem, r.launch, report.tiles, values, request.alignment, request.packed);
+      Tensors::create(r.problem, r.launches, report.tiles, values, request.alignment, request.packed);
   if (!tensors) return std::unexpected(tensors.error());
-  if (auto ok = templates::check_addresses(r.launch, tensors->addresses()); !ok)
-    return std::unexpected(ok.error());
-  const auto program = sim::Program::create(kernel, *r.target);
-  if (!program) return std::unexpected(program.error());
-  sim::LaunchParams params{.grid = r.launch.grid,
-                           .block = r.launch.block,
-                           .kernarg = tensors->kernarg(),
-                           .dynamic_lds_bytes = r.launch.dynamic_lds_bytes,
-                           .workgroups = {},
-                           .options = request.sim};
-  if (static_cast<std::int64_t>(report.tiles.size()) != grid.count())
-    for (const Tile& tile : report.tiles) params.workgroups.push_back(tile.workgroup);
-  auto result = sim::run(*program, tensors->memory(), params);
-  if (!result) return std::unexpected(result.error());
-  report.run = *std::move(result);
-
+  for (std::size_t i = 0; i < stages.size(); ++i) {
+    auto ran = run_stage(stages[i], i, request, r, workgroups, *tensors);
+    if (!ran) return std::unexpected(ran.error());
+    if (i == 0)
+      static_cast<StageReport&>(report) = *std::move(ran);
+    else
+      report.later.push_back(*std::move(ran));
+  }
   if (auto ok = check_stores(*tensors, report); !ok) return std::unexpected(ok.error());
   if (auto ok = ask_oracle(*tensors, request, r, values, report); !ok) return std::unexpected(ok.error());
   return report;
+}
+
+/// The generated kernel of one stage. generate() may settle what normalise() left open: `r` learns it.
+Result<Stage> generate_stage(Resolved& r, unsigned stage) {
+  const auto kernel = templates::generate(r.problem, r.config, *r.target, {.stage = stage});
+  if (!kernel) return std::unexpected(kernel.error());
+  if (stage == 0) r.config = kernel->config;
+  return decode_stage(kernel->code_object, r, stage, {});
+}
+
+/// All stages generated, but for `given`, which stands in for stage `in_place_of`.
+Result<Report> run_stages(const Request& request, Resolved& r, std::optional<Stage> given,
+                          unsigned in_place_of) {
+  std::vector<Stage> stages;
+  for (unsigned i = 0; i < r.launches.size(); ++i) {
+    auto stage = given && i == in_place_of ? Result<Stage>(*std::move(given)) : generate_stage(r, i);
+    if (!stage) return std::unexpected(stage.error());
+    stages.push_back(*std::move(stage));
+  }
+  return run_resolved(stages, request, r);
+}
+
+template <class Add>
+void add_faults(const sim::RunReport& run, const std::string& of, const Add& add) {
+  constexpr std::size_t shown = 5;
+  for (std::size_t i = 0; i < std::min(run.faults.size(), shown); ++i)
+    add(of + sim::to_string(run.faults[i]));
+  if (run.distinct_faults > shown) add(fmt::format("{}{} distinct faults in all", of, run.distinct_faults));
 }
 
 }  // namespace
@@ -197,9 +254,9 @@ bool Report::ok() const { return reason().empty(); }
 std::string Report::reason() const {
   std::string text;
   const auto add = [&text](const std::string& sentence) { text += (text.empty() ? "" : "\n") + sentence; };
-  constexpr std::size_t shown = 5;
-  for (std::size_t i = 0; i < std::min(run.faults.size(), shown); ++i) add(sim::to_string(run.faults[i]));
-  if (run.distinct_faults > shown) add(fmt::format("{} distinct faults in all", run.distinct_faults));
+  add_faults(run, later.empty() ? "" : "stage 0: ", add);
+  for (std::size_t i = 0; i < later.size(); ++i)
+    add_faults(later[i].run, fmt::format("stage {}: ", i + 1), add);
   if (unwritten_bytes > 0) add(fmt::format("{} bytes of the output were never stored", unwritten_bytes));
   if (stray_bytes > 0)
     add(fmt::format("{} bytes of the output were stored outside the tiles that ran", stray_bytes));
@@ -220,18 +277,19 @@ std::uint16_t Report::at(std::int64_t row, std::int64_t column) const {
 Result<Report> run(const Request& request) {
   auto resolved = resolve(request);
   if (!resolved) return std::unexpected(resolved.error());
-  const auto kernel = templates::generate(resolved->problem, resolved->config, *resolved->target);
-  if (!kernel) return std::unexpected(kernel.error());
-  // generate() may settle what normalise() left open.
-  resolved->config = kernel->config;
-  return run_resolved(kernel->code_object, request, *resolved, {});
+  return run_stages(request, *resolved, {}, 0);
 }
 
 Result<Report> run_object(std::span<const std::uint8_t> code_object, const Request& request,
-                          const std::optional<SourceText>& source) {
+                          const std::optional<SourceText>& source, unsigned stage) {
   auto resolved = resolve(request);
   if (!resolved) return std::unexpected(resolved.error());
-  return run_resolved(code_object, request, *resolved, source);
+  if (stage >= resolved->launches.size())
+    return fail_field(ErrorCode::invalid_argument, "stage", std::to_string(stage),
+                      fmt::format("below {}", resolved->launches.size()));
+  auto given = decode_stage(code_object, *resolved, stage, source);
+  if (!given) return std::unexpected(given.error());
+  return run_stages(request, *resolved, *std::move(given), stage);
 }
 
 unsigned matrix_per_iteration(const templates::Config& config, const target::Target& target) {

@@ -4,8 +4,9 @@
 //
 //   CHECK(harness::passes({.problem = {.n = 96, .k = 256, .group = 32}, .m = 17}));   (catch.hpp)
 //
-// A run is right when the simulator found no fault, every element of the chosen tiles was stored, no
-// other byte of the output was, and the output passes the oracle's bars.
+// All stages of a Config run, one after another on one memory (tensors.hpp).
+// A run is right when the simulator found no fault in any stage, every element of the chosen tiles was
+// stored, no other byte of the output was, and the output passes the oracle's bars.
 #pragma once
 
 #include <cstdint>
@@ -49,16 +50,21 @@ struct Request {
   sim::Options sim;
 };
 
-struct Report {
+struct StageReport {
   std::string kernel;
-  templates::Problem problem;  ///< normalised
-  templates::Config config;    ///< normalised
   templates::Launch launch;
-  std::int64_t m = 0;
   Card card;
+  sim::RunReport run;
+};
+
+/// What it inherits is of stage 0, and for Configs of one stage all there is.
+struct Report : StageReport {
+  std::vector<StageReport> later;  ///< stages 1, 2, …
+  templates::Problem problem;      ///< normalised
+  templates::Config config;        ///< normalised
+  std::int64_t m = 0;
   std::vector<Tile> tiles;  ///< that ran
   std::int64_t tiles_in_all = 0;
-  sim::RunReport run;
   std::uint64_t unwritten_bytes = 0;                ///< of the tiles' elements, never stored
   std::uint64_t stray_bytes = 0;                    ///< of the output, stored outside the tiles
   std::optional<oracle::Verdict> verdict;           ///< all tiles merged
@@ -71,19 +77,20 @@ struct Report {
   [[nodiscard]] std::uint16_t at(std::int64_t row, std::int64_t column) const;
 };
 
-/// Generates the kernel and runs it. Errors: whatever generate, launch and the simulator refuse.
+/// Generates the kernels and runs them. Errors: whatever generate, launch and the simulator refuse, and a
+/// choice of tiles for a Config of several stages.
 Result<Report> run(const Request& request);
 
-/// Runs this code object in the generated kernel's place. Before anything runs its metadata must say
-/// the same arguments, kernarg size and workgroup size as the problem's launch: invalid_code_object
-/// names what differs.
+/// Runs this code object in the place of one generated kernel, that of `stage`. Before anything runs its
+/// metadata must say the same arguments, kernarg size and workgroup size as the problem's launch:
+/// invalid_code_object names what differs.
 /// A code object that was assembled from `text` (of a file of that name) has its lines in fault reports.
 struct SourceText {
   std::string_view text;
   std::string file;
 };
 Result<Report> run_object(std::span<const std::uint8_t> code_object, const Request& request,
-                          const std::optional<SourceText>& source = {});
+                          const std::optional<SourceText>& source = {}, unsigned stage = 0);
 
 /// Matrix instructions that one wave needs for one K step of a Config.
 unsigned matrix_per_iteration(const templates::Config& config, const target::Target& target);

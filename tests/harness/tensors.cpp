@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "tests/harness/tensors.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cassert>
 #include <cstring>
@@ -54,6 +55,34 @@ void put(std::vector<std::byte>& kernarg, const templates::Argument& argument, s
   std::memcpy(kernarg.data() + argument.offset, &value, argument.size);  // little-endian host, as the device
 }
 
+/// Bytes that nobody defined and that read as NaN in any format.
+Result<void> spoil(sim::Memory& memory, std::uint64_t address, std::uint64_t bytes) {
+  if (auto ok = memory.fill(address, bytes, std::byte{0xFF}); !ok) return ok;
+  return memory.poison(address, bytes);
+}
+
+/// The buffers of all stages, each name once: read-only if every stage only reads, aligned for all.
+Result<std::vector<templates::Argument>> merge_buffers(std::span<const templates::Launch> launches) {
+  std::vector<templates::Argument> all;
+  for (const templates::Launch& launch : launches)
+    for (const templates::Argument& a : launch.arguments) {
+      if (a.kind == ir::ArgKind::scalar) continue;
+      const auto known = std::ranges::find(all, a.name, &templates::Argument::name);
+      if (known == all.end()) {
+        all.push_back(a);
+        continue;
+      }
+      if (a.name != "workspace" && a.bytes != known->bytes)
+        return fail_field(ErrorCode::invalid_argument, a.name,
+                          std::to_string(a.bytes) + " bytes in one stage",
+                          std::to_string(known->bytes) + ", as in the stage before");
+      known->bytes = std::max(known->bytes, a.bytes);
+      known->alignment = std::max(known->alignment, a.alignment);
+      if (a.access != known->access) known->access = ir::Access::read_write;
+    }
+  return all;
+}
+
 }  // namespace
 
 oracle::Shape oracle_shape(const templates::Problem& problem) {
@@ -96,26 +125,26 @@ Result<void> Tensors::fill(const templates::Argument& argument, std::uint64_t ad
     const auto row_bytes = static_cast<std::uint64_t>(shape.n) * 2;
     for (const std::int64_t m : covered(tiles, true)) {
       const std::uint64_t at = address + static_cast<std::uint64_t>(m) * output_row_stride_;
-      if (auto ok = memory_.fill(at, row_bytes, std::byte{0xFF}); !ok) return ok;
-      if (auto ok = memory_.poison(at, row_bytes); !ok) return ok;
+      if (auto ok = spoil(memory_, at, row_bytes); !ok) return ok;
     }
     return {};
   }
+  if (argument.name == "workspace")
+    return spoil(memory_, address, static_cast<std::uint64_t>(argument.bytes));
   return fail(ErrorCode::unsupported, "the harness does not know how to fill argument " + argument.name);
 }
 
-Result<Tensors> Tensors::create(const templates::Problem& problem, const templates::Launch& launch,
-                                const std::vector<Tile>& tiles, const oracle::Values& values,
+Result<Tensors> Tensors::create(const templates::Problem& problem,
+                                std::span<const templates::Launch> launches, const std::vector<Tile>& tiles,
+                                const oracle::Values& values,
                                 const std::map<std::string, std::uint32_t>& alignment,
                                 const std::map<std::string, PackedRows>& packed) {
   Tensors tensors;
   const oracle::Shape shape = oracle_shape(problem);
-  tensors.kernarg_.assign(launch.kernarg_size, std::byte{0xA5});
-  for (const templates::Argument& argument : launch.arguments) {
-    if (argument.kind == ir::ArgKind::scalar) {
-      put(tensors.kernarg_, argument, static_cast<std::uint64_t>(argument.value));
-      continue;
-    }
+  const auto merged = merge_buffers(launches);
+  if (!merged) return std::unexpected(merged.error());
+  std::map<std::string, std::uint64_t> addresses;
+  for (const templates::Argument& argument : *merged) {
     const auto override = alignment.find(argument.name);
     const std::uint32_t align = override == alignment.end() ? argument.alignment : override->second;
     const auto address =
@@ -128,8 +157,18 @@ Result<Tensors> Tensors::create(const templates::Problem& problem, const templat
     if (!filled) return std::unexpected(filled.error());
     if (argument.access == ir::Access::read)
       if (auto ok = tensors.memory_.set_read_only(*address, true); !ok) return std::unexpected(ok.error());
-    put(tensors.kernarg_, argument, *address);
-    tensors.addresses_.push_back(*address);
+    addresses[argument.name] = *address;
+  }
+  for (const templates::Launch& launch : launches) {
+    Stage stage;
+    stage.kernarg.assign(launch.kernarg_size, std::byte{0xA5});
+    for (const templates::Argument& argument : launch.arguments) {
+      const bool scalar = argument.kind == ir::ArgKind::scalar;
+      if (!scalar) stage.addresses.push_back(addresses[argument.name]);
+      put(stage.kernarg, argument,
+          scalar ? static_cast<std::uint64_t>(argument.value) : stage.addresses.back());
+    }
+    tensors.stages_.push_back(std::move(stage));
   }
   return tensors;
 }

@@ -4,12 +4,14 @@
 // before its first or past its last byte is a fault. Padding between rows, and rows that no chosen
 // tile needs, stay undefined: a kernel may load them, but a result made of them is a fault.
 // Inputs are read-only to kernels. The output starts as undefined bytes of 0xFF (a NaN): a byte that
-// is defined afterwards was stored by the kernel.
+// is defined afterwards was stored by the kernel. The stages of a Config share their tensors by name;
+// the workspace between them starts like the output, and like it is the kernels' own to define.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -31,19 +33,25 @@ struct PackedRows {
 
 class Tensors {
  public:
-  /// Allocates every buffer of `launch` and fills the rows that `tiles` need. `alignment` overrides
-  /// what the launch asks for, `packed` the tensor's content, both by argument name. Errors: those of
-  /// sim::Memory, and unsupported for an argument that no filler knows.
-  static Result<Tensors> create(const templates::Problem& problem, const templates::Launch& launch,
-                                const std::vector<Tile>& tiles, const oracle::Values& values,
+  /// Allocates every buffer of `launches` (one per stage) once and fills the rows that `tiles` need.
+  /// `alignment` overrides what the launches ask for, `packed` the tensor's content, both by argument name.
+  /// Errors: those of sim::Memory, unsupported for an argument that no filler knows, invalid_argument for
+  /// one whose size two stages state differently (but for the workspace: its size is the largest).
+  static Result<Tensors> create(const templates::Problem& problem,
+                                std::span<const templates::Launch> launches, const std::vector<Tile>& tiles,
+                                const oracle::Values& values,
                                 const std::map<std::string, std::uint32_t>& alignment,
                                 const std::map<std::string, PackedRows>& packed = {});
 
   [[nodiscard]] sim::Memory& memory() { return memory_; }
-  /// The kernarg segment: addresses and scalars at their offsets, other bytes 0xA5.
-  [[nodiscard]] const std::vector<std::byte>& kernarg() const { return kernarg_; }
-  /// Device addresses of the buffer arguments, in order.
-  [[nodiscard]] const std::vector<std::uint64_t>& addresses() const { return addresses_; }
+  /// A stage's kernarg segment: addresses and scalars at their offsets, other bytes 0xA5.
+  [[nodiscard]] const std::vector<std::byte>& kernarg(std::size_t stage) const {
+    return stages_[stage].kernarg;
+  }
+  /// Device addresses of a stage's buffer arguments, in order.
+  [[nodiscard]] const std::vector<std::uint64_t>& addresses(std::size_t stage) const {
+    return stages_[stage].addresses;
+  }
 
   /// Bits of the output's block, row-major, and how many of its bytes the kernel never stored.
   struct Output {
@@ -58,9 +66,13 @@ class Tensors {
   Result<void> fill(const templates::Argument& argument, std::uint64_t address, const oracle::Shape& shape,
                     const std::vector<Tile>& tiles, const oracle::Values& values);
 
+  struct Stage {
+    std::vector<std::byte> kernarg;
+    std::vector<std::uint64_t> addresses;
+  };
+
   sim::Memory memory_;
-  std::vector<std::byte> kernarg_;
-  std::vector<std::uint64_t> addresses_;
+  std::vector<Stage> stages_;
   std::uint64_t output_address_ = 0, output_bytes_ = 0, output_row_stride_ = 0;
 };
 
