@@ -12,7 +12,8 @@ enum Tensor : std::uint32_t {
   nibble_tensor,
   scale_tensor,
   zero_point_tensor,
-  bias_tensor
+  bias_tensor,
+  zero_tensor
 };
 
 std::mt19937_64 generator(std::uint64_t seed, Tensor tensor, std::int64_t row) {
@@ -58,6 +59,11 @@ Values random_values(std::uint64_t seed) {
     std::mt19937_64 bits = generator(seed, bias_tensor, n);
     return std::normal_distribution<double>()(bits);
   };
+  values.zeros = [seed](std::int64_t row, std::span<double> out) {
+    std::mt19937_64 bits = generator(seed, zero_tensor, row);
+    std::uniform_real_distribution<double> zero(-1.0 / 16, 1.0 / 16);
+    for (double& z : out) z = zero(bits);
+  };
   return values;
 }
 
@@ -66,7 +72,15 @@ Values constant_values(double x, int q, double s) {
           .nibbles = each_nibble([q](std::int64_t, std::int64_t) { return q + 8; }),
           .scales = each([s](std::int64_t, std::int64_t) { return s; }),
           .zero_points = each_nibble([](std::int64_t, std::int64_t) { return 8; }),
-          .bias = [](std::int64_t) { return 0.0; }};
+          .bias = [](std::int64_t) { return 0.0; },
+          .zeros = each([](std::int64_t, std::int64_t) { return 0.0; })};
+}
+
+Values constant_signed_values(double x, int q, double s, double z) {
+  Values values = constant_values(x, 0, s);
+  values.nibbles = each_nibble([q](std::int64_t, std::int64_t) { return q; });
+  values.zeros = each([z](std::int64_t, std::int64_t) { return z; });
+  return values;
 }
 
 FloatRow each(std::function<double(std::int64_t row, std::int64_t column)> f) {

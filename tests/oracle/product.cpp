@@ -18,7 +18,33 @@ Matrix activations(const Shape& shape, const Values& values, std::int64_t begin,
   return x;
 }
 
+namespace {
+
+int signed_value(unsigned nibble) {
+  return nibble < 8 ? static_cast<int>(nibble) : static_cast<int>(nibble) - 16;
+}
+
+Matrix dequantised_signed(const Shape& shape, const Values& values, std::int64_t begin, std::int64_t end) {
+  Matrix w(end - begin, shape.k);
+  std::vector<std::uint8_t> nibbles(static_cast<std::size_t>(shape.k));
+  std::vector<double> scales(static_cast<std::size_t>(shape.groups())), zeros(scales.size());
+  for (std::int64_t n = begin; n < end; ++n) {
+    values.nibbles(n, nibbles);
+    values.scales(n, scales);
+    if (shape.has_zero_points) values.zeros(n, zeros);
+    for (std::int64_t k = 0; k < shape.k; ++k) {
+      const auto g = static_cast<std::size_t>(k / shape.group);
+      w(n - begin, k) = signed_value(nibbles[static_cast<std::size_t>(k)]) * as_scale(shape, scales[g]) +
+                        as_scale(shape, zeros[g]);
+    }
+  }
+  return w;
+}
+
+}  // namespace
+
 Matrix dequantised(const Shape& shape, const Values& values, std::int64_t begin, std::int64_t end) {
+  if (shape.signed_weights) return dequantised_signed(shape, values, begin, end);
   Matrix w(end - begin, shape.k);
   std::vector<std::uint8_t> nibbles(static_cast<std::size_t>(shape.k));
   std::vector<std::uint8_t> zeros(static_cast<std::size_t>(shape.groups()), std::uint8_t{8});
@@ -42,7 +68,7 @@ Matrix product(const Shape& shape, const Values& values, const Block& block) {
   Matrix out(block.rows(), block.columns());
   for (std::int64_t begin = block.column_begin; begin < block.column_end; begin += panel) {
     const std::int64_t end = std::min(begin + panel, block.column_end);
-    const Matrix w = dequantised(shape, values, begin, end);
+    const Matrix w = dequantised(shape, values, block.set * shape.n + begin, block.set * shape.n + end);
     out.middleCols(begin - block.column_begin, end - begin).noalias() = x * w.transpose();
     if (!shape.has_bias) continue;
     for (std::int64_t n = begin; n < end; ++n)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The reference: exactly dequantised weights, products and sums in double by Eigen, for a block of
-// rows and columns. A double holds (q - z) * s and x * w exactly; what is left is the sum's error of
-// about K * 2^-53, far below any 16-bit output.
+// rows and columns. A double holds (q - z) * s and x * w exactly (q * s + z of f32 numbers to 2^-53); what is
+// left is the sum's error of about K * 2^-53, far below any 16-bit output.
 #pragma once
 
 #include <Eigen/Core>
@@ -11,10 +11,11 @@
 
 namespace wavejit::oracle {
 
-/// A half-open rectangle of the output.
+/// A half-open rectangle of the output, and the set of weights that makes it.
 struct Block {
   std::int64_t row_begin = 0, row_end = 0;
   std::int64_t column_begin = 0, column_end = 0;
+  std::int64_t set = 0;
 
   [[nodiscard]] std::int64_t rows() const { return row_end - row_begin; }
   [[nodiscard]] std::int64_t columns() const { return column_end - column_begin; }
