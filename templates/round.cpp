@@ -13,9 +13,14 @@ isa::Operand scalar_constant(ir::Builder& b, std::string name, std::uint32_t bit
 }
 
 void PairRounder::setup(ir::Builder& b) {
-  if (type_ != DataType::bf16) return;
+  if (type_ != DataType::bf16 || b.kernel().target->has_cvt_pk_bf16_f32) return;
   round_up_ = scalar_constant(b, "round_up", 0x7FFF);
-  if (keep_nan_) nan_ = scalar_constant(b, "quiet_nan", 0x7FC00000);
+  if (keep_nan_ && b.kernel().target->valu_scalar_reads > 1) {
+    nan_ = scalar_constant(b, "quiet_nan", 0x7FC00000);
+  } else if (keep_nan_) {
+    nan_ = b.vgpr("quiet_nan");  // beside the mask there is room for no other SGPR
+    b.emit(v_mov_b32, {nan_}, {imm(0x7FC00000)});
+  }
   pack_ = scalar_constant(b, "pack", 0x07060302, "v_perm_b32: the upper halves of both");
 }
 
@@ -33,6 +38,10 @@ isa::Operand PairRounder::to_bf16(ir::Builder& b, const isa::Operand& value) con
 
 void PairRounder::round(ir::Builder& b, const isa::Operand& low, const isa::Operand& high,
                         const isa::Operand& dst) const {
+  if (type_ == DataType::bf16 && b.kernel().target->has_cvt_pk_bf16_f32) {
+    b.emit(v_cvt_pk_bf16_f32, {dst}, {low, high});
+    return;
+  }
   if (type_ == DataType::bf16) {
     const isa::Operand rounded_low = to_bf16(b, low);
     const isa::Operand rounded_high = to_bf16(b, high);

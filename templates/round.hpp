@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // f32 pairs to packed 16-bit values, rounded to nearest even: what dequantisation without a fused
-// instruction and the epilogue share. gfx11 has no packed conversion of that rounding for either type.
+// instruction and the epilogue share. gfx11 has no packed conversion of that rounding for either type, gfx950
+// one for bf16.
 #pragma once
 
 #include "generator/ir/builder.hpp"
@@ -8,8 +9,9 @@
 
 namespace wavejit::templates {
 
-/// bf16: u += 0x7FFF + bit 16 of u, upper half kept (2 VALU a value, 1 to pack); a NaN needs 2 more a value.
-/// f16: v_cvt_f16_f32 by the MODE register's rounding, which is nearest even (1 a value, 1 to pack).
+/// bf16: v_cvt_pk_bf16_f32 where the target has it, else u += 0x7FFF + bit 16 of u, upper half kept (2 VALU a
+/// value, 1 to pack); a NaN needs 2 more a value. f16: v_cvt_f16_f32 by the MODE register's rounding, which
+/// is nearest even (1 a value, 1 to pack).
 class PairRounder {
  public:
   /// `values_may_be_nan`: false for weights, whose scales are finite.

@@ -1,54 +1,118 @@
 // SPDX-License-Identifier: MIT
+#include "templates/cdna/launch.hpp"
+
 #include <fmt/format.h>
 
-#include "templates/cdna/emitter.hpp"
-#include "templates/cdna/family.hpp"
+#include <algorithm>
+
+#include "templates/cdna/reduce.hpp"
+#include "templates/describe.hpp"
 
 namespace wavejit::templates::cdna {
 namespace {
 
-std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+constexpr std::int64_t limit = (std::int64_t{1} << 31) - 1;
 
-/// `rows` x `columns` elements, rows `stride` elements apart.
-void describe(Argument& a, DataType type, std::int64_t rows, std::int64_t columns, std::int64_t stride,
-              std::uint32_t alignment) {
-  const std::int64_t size = bytes(type);
-  a.dtype = type;
-  a.shape = {rows, columns};
-  a.strides = {stride * size, size};
-  a.bytes = ((rows - 1) * stride + columns) * size;
-  a.alignment = alignment;
+bool grouped(const Problem& p) { return p.op == Operation::int4_grouped; }
+std::int64_t sets(const Problem& p) { return grouped(p) ? p.groups : p.batch; }
+
+/// Row numbers of every tensor, and workspace rows, are 31-bit numbers in the kernels.
+Result<void> check_rows(const Problem& p, const Config& c, std::int64_t m) {
+  const auto check = [](std::string field, std::int64_t a, std::int64_t b) -> Result<void> {
+    if (a == 0 || b <= limit / a) return {};
+    return fail_field(ErrorCode::invalid_argument, std::move(field), fmt::format("{} * {}", a, b),
+                      "at most 2^31 - 1");
+  };
+  if (auto ok = check("n * batch or groups", sets(p), p.n); !ok) return ok;
+  if (grouped(p)) return {};
+  return check("m * batch * split_k", p.batch * c.split_k, m);
+}
+
+void describe_tensor(Argument& a, const Problem& p, const Config& c, std::int64_t m) {
+  const auto dense = [](std::int64_t stride, std::int64_t columns) { return stride == 0 ? columns : stride; };
+  const std::int64_t rows = grouped(p) ? m : p.batch * m, group_rows = sets(p) * (p.k / p.group);
+  if (a.name == "activations") describe(a, p.activation, rows, p.k, dense(p.activation_stride, p.k), 16);
+  if (a.name == "weights")
+    describe(a, DataType::i32, sets(p) * p.n, p.k / 8, dense(p.weight_stride, p.k / 8), 16);
+  if (a.name == "scales") describe(a, p.scale_type, group_rows, p.n, dense(p.scale_stride, p.n), 4);
+  if (a.name == "zero_points") describe(a, p.scale_type, group_rows, p.n, dense(p.zero_point_stride, p.n), 4);
+  if (a.name == "output")
+    describe(a, p.activation, rows, p.n, dense(p.output_stride, p.n), output_alignment(p));
+  if (a.name == "workspace") describe(a, DataType::f32, p.batch * c.split_k * m, p.n, p.n, 16);
+  if (a.name == "group_rows") describe(a, DataType::i64, p.groups, 8);
+  if (a.name == "m") a.value = m;
 }
 
 }  // namespace
 
-unsigned stages(const Problem&, const Config& config) { return config.split_k > 1 ? 2 : 1; }
+Schedule schedule_of(const Problem& problem, const Config& config) {
+  Schedule s;
+  s.bm = config.bm;
+  s.bn = config.bn;
+  s.n = problem.n;
+  s.slices = config.split_k;
+  s.sets = sets(problem);
+  s.grouped = grouped(problem);
+  return s;
+}
 
-Result<Launch> launch(const Problem& p, const Config& c, unsigned /*stage*/, const target::Target& target,
-                      std::int64_t m) {
+std::vector<ir::KernelArg> arguments(const Problem& problem, const Config& config, unsigned stage) {
+  using ir::Access;
+  std::vector<ir::KernelArg> args;
+  std::uint32_t offset = 0;
+  const auto buffer = [&](const char* name, Access access = Access::read) {
+    args.push_back({name, ir::ArgKind::buffer, offset, 8, access});
+    offset += 8;
+  };
+  if (stage == 0) {
+    buffer("activations");
+    buffer("weights");
+    buffer("scales");
+    if (problem.zero_points == ZeroPoints::additive) buffer("zero_points");
+    buffer(config.split_k > 1 ? "workspace" : "output", Access::write);
+    if (grouped(problem)) buffer("group_rows");
+  } else {
+    buffer("workspace");
+    buffer("output", Access::write);
+  }
+  args.push_back({"m", ir::ArgKind::scalar, offset, 4, Access::read});
+  return args;
+}
+
+std::uint32_t kernarg_size(const std::vector<ir::KernelArg>& arguments) {
+  std::uint32_t end = 0;
+  for (const ir::KernelArg& arg : arguments) end = std::max(end, arg.offset + arg.size);
+  return (end + 7) / 8 * 8;
+}
+
+std::uint32_t output_alignment(const Problem& p) {
+  const std::int64_t both = p.n | p.output_stride;
+  return both % 8 == 0 ? 16 : both % 2 == 0 ? 4 : 2;
+}
+
+Result<Launch> launch(const Problem& problem, const Config& config, unsigned stage,
+                      const target::Target& target, std::int64_t m) {
+  if (auto ok = check_rows(problem, config, m); !ok) return std::unexpected(ok.error());
   Launch l;
-  const std::int64_t threads = static_cast<std::int64_t>(c.waves) * target.wave_size;
-  const std::int64_t tiles_m = ceil_div(m, c.bm), tiles_n = ceil_div(p.n, c.bn);
-  l.grid = {static_cast<std::uint32_t>(tiles_m), static_cast<std::uint32_t>(tiles_n), c.split_k};
+  const std::int64_t threads =
+      stage == 0 ? static_cast<std::int64_t>(config.waves) * target.wave_size : reduce_threads(problem);
+  const std::int64_t grid =
+      stage == 0 ? workgroups(schedule_of(problem, config), m) : reduce_workgroups(problem, m);
+  if (grid > limit || grid * threads >= (std::int64_t{1} << 32))
+    return fail_field(ErrorCode::invalid_argument, "grid.x * block.x", fmt::format("{} * {}", grid, threads),
+                      "below 2^32; a larger tile or fewer rows per launch would do");
+  l.grid = {static_cast<std::uint32_t>(grid), 1, 1};
   l.block = {static_cast<std::uint32_t>(threads), 1, 1};
-  for (const ir::KernelArg& arg : arguments(p, c)) {
+  const std::vector<ir::KernelArg> args = arguments(problem, config, stage);
+  l.kernarg_size = kernarg_size(args);
+  for (const ir::KernelArg& arg : args) {
     Argument a;
     a.name = arg.name;
     a.kind = arg.kind;
     a.offset = arg.offset;
     a.size = arg.size;
     a.access = arg.access;
-    const std::int64_t products = p.batch;
-    if (a.name == "activations") describe(a, p.activation, products * m, p.k, p.activation_stride, 16);
-    if (a.name == "weights") describe(a, DataType::i32, products * p.n, p.k / 8, p.weight_stride, 16);
-    if (a.name == "scales" || a.name == "zero_points")
-      describe(a, p.scale_type, products * p.k / p.group, p.n, p.scale_stride, bytes(p.scale_type));
-    if (a.name == "output")
-      describe(a, p.activation, products * m, p.n, p.output_stride,
-               p.n % 8 == 0 && p.output_stride % 8 == 0 ? 16 : 2);
-    if (a.name == "workspace") describe(a, DataType::f32, products * c.split_k * m, p.n, p.n, 16);
-    if (a.name == "m") a.value = m;
-    l.kernarg_size = std::max(l.kernarg_size, (arg.offset + arg.size + 7) / 8 * 8);
+    describe_tensor(a, problem, config, m);
     l.arguments.push_back(std::move(a));
   }
   return l;
