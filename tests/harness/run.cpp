@@ -40,6 +40,9 @@ Result<Resolved> resolve(const Request& request) {
     if (!launch) return std::unexpected(launch.error());
     r.launches.push_back(*std::move(launch));
   }
+  if (std::ssize(request.group_rows) != r.problem.groups)
+    return fail_field(ErrorCode::invalid_argument, "group_rows", std::to_string(request.group_rows.size()),
+                      fmt::format("one for each of the {} groups", r.problem.groups));
   // Which work of the later stages belongs to a tile is the family's business alone.
   if (stages > 1 && (request.sample != 0 || !request.tiles.empty()))
     return fail_field(ErrorCode::unsupported, "sample", "some tiles",
@@ -96,19 +99,21 @@ oracle::WeightRounding expected_rounding(const Resolved& r) {
 }
 
 /// A whole output is compared in blocks that share their operands, not tile by tile.
-std::vector<oracle::Block> comparison_blocks(const Report& report) {
+std::vector<oracle::Block> comparison_blocks(const Report& report, const std::vector<Product>& products) {
   std::vector<oracle::Block> blocks;
   if (report.tiles_in_all != static_cast<std::int64_t>(report.tiles.size())) {
     for (const Tile& tile : report.tiles) blocks.push_back(tile.block);
     return blocks;
   }
   constexpr std::int64_t edge = 1024;
-  for (std::int64_t row = 0; row < report.m; row += edge)
-    for (std::int64_t column = 0; column < report.problem.n; column += edge)
-      blocks.push_back({.row_begin = row,
-                        .row_end = std::min(row + edge, report.m),
-                        .column_begin = column,
-                        .column_end = std::min(column + edge, report.problem.n)});
+  for (const Product& p : products)
+    for (std::int64_t row = p.row_begin; row < p.row_end; row += edge)
+      for (std::int64_t column = 0; column < report.problem.n; column += edge)
+        blocks.push_back({.row_begin = row,
+                          .row_end = std::min(row + edge, p.row_end),
+                          .column_begin = column,
+                          .column_end = std::min(column + edge, report.problem.n),
+                          .set = p.set});
   return blocks;
 }
 
@@ -128,8 +133,8 @@ Result<void> check_stores(const Tensors& tensors, Report& report) {
 }
 
 Result<void> ask_oracle(const Tensors& tensors, const Request& request, const Resolved& r,
-                        const oracle::Values& values, Report& report) {
-  if (!request.compare) return {};
+                        const oracle::Values& values, const std::vector<Product>& products, Report& report) {
+  if (!request.compare || products.empty()) return {};
   oracle::Shape shape = oracle_shape(r.problem);
   if (request.reference) {
     shape.group = request.reference->group;
@@ -137,7 +142,7 @@ Result<void> ask_oracle(const Tensors& tensors, const Request& request, const Re
   }
   const oracle::Values& seen = request.reference ? request.reference->values : values;
   std::vector<oracle::Verdict> verdicts;
-  for (const oracle::Block& block : comparison_blocks(report)) {
+  for (const oracle::Block& block : comparison_blocks(report, products)) {
     const auto output = tensors.read_output(block);
     if (!output) return std::unexpected(output.error());
     verdicts.push_back(oracle::compare(oracle::product(shape, seen, block), output->bits, block, shape.format,
@@ -195,7 +200,7 @@ Result<Report> run_resolved(const std::vector<Stage>& stages, const Request& req
   report.problem = r.problem;
   report.config = r.config;
   report.m = request.m;
-  const TileGrid grid(r.problem, r.config, r.launches.front(), request.m);
+  const TileGrid grid(r.problem, r.config, r.launches.front(), request.m, request.group_rows);
   report.tiles = choose_tiles(request, grid);
   report.tiles_in_all = grid.count();
   std::vector<std::uint64_t> workgroups;
@@ -203,8 +208,8 @@ Result<Report> run_resolved(const std::vector<Stage>& stages, const Request& req
     for (const Tile& tile : report.tiles) workgroups.push_back(tile.workgroup);
 
   const oracle::Values values = request.values ? *request.values : oracle::random_values(request.seed);
-  auto tensors =
-      Tensors::create(r.problem, r.launches, report.tiles, values, request.alignment, request.packed);
+  auto tensors = Tensors::create(r.problem, r.launches, report.tiles, values, request.alignment,
+                                 request.packed, request.group_rows);
   if (!tensors) return std::unexpected(tensors.error());
   for (std::size_t i = 0; i < stages.size(); ++i) {
     auto ran = run_stage(stages[i], i, request, r, workgroups, *tensors);
@@ -215,7 +220,8 @@ Result<Report> run_resolved(const std::vector<Stage>& stages, const Request& req
       report.later.push_back(*std::move(ran));
   }
   if (auto ok = check_stores(*tensors, report); !ok) return std::unexpected(ok.error());
-  if (auto ok = ask_oracle(*tensors, request, r, values, report); !ok) return std::unexpected(ok.error());
+  if (auto ok = ask_oracle(*tensors, request, r, values, grid.products(), report); !ok)
+    return std::unexpected(ok.error());
   return report;
 }
 

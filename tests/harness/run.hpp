@@ -38,6 +38,7 @@ struct Request {
   templates::Problem problem;
   std::optional<templates::Config> config;  ///< unset = templates::select_config
   std::int64_t m = 1;
+  std::vector<std::int64_t> group_rows;  ///< int4_grouped: rows of each group, m in all at most
   std::string target = "gfx1151";
   std::uint64_t seed = 1;
   std::optional<oracle::Values> values;            ///< unset = oracle::random_values(seed)

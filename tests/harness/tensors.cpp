@@ -14,17 +14,28 @@
 namespace wavejit::harness {
 namespace {
 
-/// Rows (or columns) of the output that the tiles cover, each once.
-std::set<std::int64_t> covered(const std::vector<Tile>& tiles, bool rows) {
+/// Numbers that the tiles cover, each once: `range` gives a tile's first and one past its last.
+template <class Range>
+std::set<std::int64_t> covered(const std::vector<Tile>& tiles, const Range& range) {
   std::set<std::int64_t> all;
   std::set<std::int64_t> begun;  // tiles share their ranges: look at each once
   for (const Tile& tile : tiles) {
-    const std::int64_t begin = rows ? tile.block.row_begin : tile.block.column_begin;
-    const std::int64_t end = rows ? tile.block.row_end : tile.block.column_end;
+    const auto [begin, end] = range(tile.block);
     if (!begun.insert(begin).second) continue;
     for (std::int64_t i = begin; i < end; ++i) all.insert(all.end(), i);
   }
   return all;
+}
+
+std::set<std::int64_t> output_rows(const std::vector<Tile>& tiles) {
+  return covered(tiles, [](const oracle::Block& b) { return std::pair(b.row_begin, b.row_end); });
+}
+
+/// Rows of the weights: a set's columns behind those of the sets before it.
+std::set<std::int64_t> weight_rows(const std::vector<Tile>& tiles, std::int64_t n) {
+  return covered(tiles, [n](const oracle::Block& b) {
+    return std::pair(b.set * n + b.column_begin, b.set * n + b.column_end);
+  });
 }
 
 /// Writes f(row) at row * stride for every row.
@@ -86,36 +97,49 @@ Result<std::vector<templates::Argument>> merge_buffers(std::span<const templates
 }  // namespace
 
 oracle::Shape oracle_shape(const templates::Problem& problem) {
+  const bool signed_weights = problem.layout == templates::WeightLayout::row_major_signed;
   return {
       .format = problem.activation == templates::DataType::f16 ? oracle::Format::f16 : oracle::Format::bf16,
       .n = problem.n,
       .k = problem.k,
       .group = problem.group,
-      .has_zero_points = problem.zero_points == templates::ZeroPoints::packed,
-      .has_bias = problem.bias};
+      .has_zero_points = problem.zero_points != templates::ZeroPoints::symmetric,
+      .has_bias = problem.bias,
+      .signed_weights = signed_weights,
+      .scale_format = !signed_weights                                  ? oracle::ScaleFormat::of_activations
+                      : problem.scale_type == templates::DataType::f32 ? oracle::ScaleFormat::f32
+                                                                       : oracle::ScaleFormat::bf16};
 }
 
 Result<void> Tensors::fill(const templates::Argument& argument, std::uint64_t address,
                            const oracle::Shape& shape, const std::vector<Tile>& tiles,
-                           const oracle::Values& values) {
+                           const oracle::Values& values, std::span<const std::int64_t> group_rows) {
   const std::int64_t stride = argument.strides.empty() ? 0 : argument.strides.front();
   if (argument.name == "activations")
-    return write_rows(memory_, address, stride, covered(tiles, true),
+    return write_rows(memory_, address, stride, output_rows(tiles),
                       [&](std::int64_t m) { return oracle::activation_row(shape, values, m); });
+  if (argument.name == "group_rows") return memory_.write(address, std::as_bytes(group_rows));
+  if (shape.signed_weights && argument.name == "weights")
+    return write_rows(memory_, address, stride, weight_rows(tiles, shape.n),
+                      [&](std::int64_t n) { return oracle::weight_row_pairs(shape, values, n); });
+  if (shape.signed_weights && argument.name == "scales")
+    return fill_group_major(argument, address, shape, tiles, values.scales);
+  if (shape.signed_weights && argument.name == "zero_points")
+    return fill_group_major(argument, address, shape, tiles, values.zeros);
   if (argument.name == "weights")
-    return write_rows(memory_, address, stride, covered(tiles, false),
+    return write_rows(memory_, address, stride, weight_rows(tiles, shape.n),
                       [&](std::int64_t n) { return oracle::weight_row_exllama(shape, values, n); });
   if (argument.name == "scales")
-    return write_rows(memory_, address, stride, covered(tiles, false),
+    return write_rows(memory_, address, stride, weight_rows(tiles, shape.n),
                       [&](std::int64_t n) { return oracle::scale_row(shape, values, n); });
   if (argument.name == "zero_points") {
     std::set<std::int64_t> blocks;
-    for (const std::int64_t n : covered(tiles, false)) blocks.insert(n / 8);
+    for (const std::int64_t n : weight_rows(tiles, shape.n)) blocks.insert(n / 8);
     return write_rows(memory_, address, stride, blocks,
                       [&](std::int64_t b) { return oracle::zero_point_row(shape, values, b); });
   }
   if (argument.name == "bias")
-    return write_rows(memory_, address, stride, covered(tiles, false),
+    return write_rows(memory_, address, stride, weight_rows(tiles, shape.n),
                       [&](std::int64_t n) { return std::array{oracle::bias_element(shape, values, n)}; });
   if (argument.name == "output") {
     output_address_ = address;
@@ -123,7 +147,7 @@ Result<void> Tensors::fill(const templates::Argument& argument, std::uint64_t ad
     output_row_stride_ = static_cast<std::uint64_t>(stride);
     // Only rows that somebody will read: the rest of a tensor of many GiB is never touched.
     const auto row_bytes = static_cast<std::uint64_t>(shape.n) * 2;
-    for (const std::int64_t m : covered(tiles, true)) {
+    for (const std::int64_t m : output_rows(tiles)) {
       const std::uint64_t at = address + static_cast<std::uint64_t>(m) * output_row_stride_;
       if (auto ok = spoil(memory_, at, row_bytes); !ok) return ok;
     }
@@ -134,11 +158,31 @@ Result<void> Tensors::fill(const templates::Argument& argument, std::uint64_t ad
   return fail(ErrorCode::unsupported, "the harness does not know how to fill argument " + argument.name);
 }
 
+/// One row per set and group, the tiles' columns of it.
+Result<void> Tensors::fill_group_major(const templates::Argument& argument, std::uint64_t address,
+                                       const oracle::Shape& shape, const std::vector<Tile>& tiles,
+                                       const oracle::FloatRow& source) {
+  std::set<std::pair<std::int64_t, std::int64_t>> begun;
+  for (const Tile& tile : tiles) {
+    const oracle::Block& b = tile.block;
+    if (!begun.emplace(b.set, b.column_begin).second) continue;
+    const std::int64_t first = b.set * shape.n;
+    const auto rows = oracle::group_major(shape, source, first + b.column_begin, first + b.column_end);
+    for (std::size_t g = 0; g < rows.size(); ++g) {
+      const std::int64_t row = b.set * shape.groups() + static_cast<std::int64_t>(g);
+      const std::int64_t at = row * argument.strides[0] + b.column_begin * argument.strides[1];
+      if (auto ok = memory_.write(address + static_cast<std::uint64_t>(at), rows[g]); !ok) return ok;
+    }
+  }
+  return {};
+}
+
 Result<Tensors> Tensors::create(const templates::Problem& problem,
                                 std::span<const templates::Launch> launches, const std::vector<Tile>& tiles,
                                 const oracle::Values& values,
                                 const std::map<std::string, std::uint32_t>& alignment,
-                                const std::map<std::string, PackedRows>& packed) {
+                                const std::map<std::string, PackedRows>& packed,
+                                std::span<const std::int64_t> group_rows) {
   Tensors tensors;
   const oracle::Shape shape = oracle_shape(problem);
   const auto merged = merge_buffers(launches);
@@ -152,7 +196,7 @@ Result<Tensors> Tensors::create(const templates::Problem& problem,
     if (!address) return std::unexpected(address.error());
     const auto given = packed.find(argument.name);
     const auto filled = given == packed.end()
-                            ? tensors.fill(argument, *address, shape, tiles, values)
+                            ? tensors.fill(argument, *address, shape, tiles, values, group_rows)
                             : write_packed(tensors.memory_, *address, argument, given->second);
     if (!filled) return std::unexpected(filled.error());
     if (argument.access == ir::Access::read)

@@ -34,14 +34,16 @@ struct PackedRows {
 class Tensors {
  public:
   /// Allocates every buffer of `launches` (one per stage) once and fills the rows that `tiles` need.
-  /// `alignment` overrides what the launches ask for, `packed` the tensor's content, both by argument name.
-  /// Errors: those of sim::Memory, unsupported for an argument that no filler knows, invalid_argument for
-  /// one whose size two stages state differently (but for the workspace: its size is the largest).
+  /// `alignment` overrides what the launches ask for, `packed` the tensor's content, both by argument name;
+  /// `group_rows` are the sizes of a grouped problem's groups. Errors: those of sim::Memory, unsupported for
+  /// an argument that no filler knows, invalid_argument for one whose size two stages state differently (but
+  /// for the workspace: its size is the largest).
   static Result<Tensors> create(const templates::Problem& problem,
                                 std::span<const templates::Launch> launches, const std::vector<Tile>& tiles,
                                 const oracle::Values& values,
                                 const std::map<std::string, std::uint32_t>& alignment,
-                                const std::map<std::string, PackedRows>& packed = {});
+                                const std::map<std::string, PackedRows>& packed = {},
+                                std::span<const std::int64_t> group_rows = {});
 
   [[nodiscard]] sim::Memory& memory() { return memory_; }
   /// A stage's kernarg segment: addresses and scalars at their offsets, other bytes 0xA5.
@@ -64,7 +66,11 @@ class Tensors {
 
  private:
   Result<void> fill(const templates::Argument& argument, std::uint64_t address, const oracle::Shape& shape,
-                    const std::vector<Tile>& tiles, const oracle::Values& values);
+                    const std::vector<Tile>& tiles, const oracle::Values& values,
+                    std::span<const std::int64_t> group_rows);
+  Result<void> fill_group_major(const templates::Argument& argument, std::uint64_t address,
+                                const oracle::Shape& shape, const std::vector<Tile>& tiles,
+                                const oracle::FloatRow& source);
 
   struct Stage {
     std::vector<std::byte> kernarg;

@@ -3,6 +3,9 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
+#include <span>
+#include <utility>
 #include <vector>
 
 #include "templates/kernel.hpp"
@@ -22,15 +25,24 @@ struct TileIndex {
   friend bool operator==(const TileIndex&, const TileIndex&) = default;
 };
 
-/// The tile grid of a launch: ceil(M / bm) rows of ceil(N / bn) tiles.
+/// Rows of the output that one set of weights makes.
+struct Product {
+  std::int64_t row_begin = 0, row_end = 0, set = 0;
+};
+
+/// The tile grid of a launch: rows of tiles, product after product, each of ceil(rows / bm), times ceil(N /
+/// bn).
 class TileGrid {
  public:
+  /// `group_rows`: sizes of a grouped problem's groups, which fit into m.
   TileGrid(const templates::Problem& problem, const templates::Config& config,
-           const templates::Launch& launch, std::int64_t m);
+           const templates::Launch& launch, std::int64_t m, std::span<const std::int64_t> group_rows = {});
 
-  [[nodiscard]] std::int64_t rows() const { return rows_; }
+  /// Those that have rows.
+  [[nodiscard]] const std::vector<Product>& products() const { return products_; }
+  [[nodiscard]] std::int64_t rows() const { return first_.back(); }
   [[nodiscard]] std::int64_t columns() const { return columns_; }
-  [[nodiscard]] std::int64_t count() const { return rows_ * columns_; }
+  [[nodiscard]] std::int64_t count() const { return rows() * columns_; }
   [[nodiscard]] Tile tile(TileIndex index) const;
 
   /// Every tile, in the order of the grid.
@@ -41,7 +53,11 @@ class TileGrid {
   [[nodiscard]] std::vector<Tile> sample(std::size_t count, std::uint64_t seed) const;
 
  private:
-  std::int64_t m_, n_, bm_, bn_, rows_, columns_, grid_x_;
+  std::int64_t n_, bm_, bn_, columns_, grid_x_;
+  std::vector<Product> products_;
+  std::vector<std::int64_t> first_{0};  ///< row of tiles that a product begins with; one more than products
+  /// Workgroup of the tile at (row, column) of the output, where it is not simply numbered.
+  std::map<std::pair<std::int64_t, std::int64_t>, std::uint64_t> workgroups_;
 };
 
 }  // namespace wavejit::harness
