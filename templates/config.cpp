@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdio>
 
+#include "templates/cdna/family.hpp"
 #include "templates/family.hpp"
 #include "templates/skinny/skinny.hpp"
 
@@ -89,6 +90,7 @@ std::string canonical(const Config& c) {
 Result<Config> parse_config(std::string_view canonical_text) {
   if (canonical_text.starts_with("skinny ")) return skinny::parse(canonical_text);
   const std::string text(canonical_text);
+  if (text.starts_with("mfma ")) return cdna::parse_config(text);
   Config c;
   const bool parsed = text.starts_with("gemv ") ? parse_gemv(text, c) : parse_tile(text, c);
   // What was read says whether all of it was: spelling, order and end in one comparison.

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 
+#include "templates/cdna/family.hpp"
 #include "templates/kquant/family.hpp"
 #include "templates/w4a16/family.hpp"
 
@@ -11,7 +12,7 @@ namespace wavejit::templates {
 namespace {
 
 /// By Operation.
-constexpr std::array<const Family*, operations> families{&w4a16::family, &kquant::family};
+constexpr std::array<const Family*, operations> families{&w4a16::family, &kquant::family, &cdna::int4_gemm};
 
 }  // namespace
 

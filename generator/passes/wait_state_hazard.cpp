@@ -87,6 +87,47 @@ void for_each_role(const isa::Instruction& inst, F&& f) {
   if (inst.pipe() == Pipe::message || to_lds || inst.has(flag::m0_r)) f(Consumer::m0_user, isa::m0());
 }
 
+bool is_matrix(const isa::Instruction& inst) { return inst.pipe() == Pipe::matrix; }
+
+/// Names the registers of an accumulator; matrix instructions of one size take equally many passes.
+std::uint32_t sum_id(const isa::Operand& o) {
+  std::uint32_t first = 0;
+  bool found = false;
+  for_each_unit(o, [&](unsigned u) {
+    if (!found) first = u;
+    found = true;
+  });
+  return (first + 1) << 8 | o.width;
+}
+constexpr std::uint32_t any_sum = ~0U;
+
+/// 16x16 accumulators are 4 registers, 32x32 ones 16.
+bool is_long_matrix(const isa::Instruction& inst) { return inst.dst[0].width > 4; }
+
+/// Calls f(consumer, register) for what the rows of matrix instructions ask about; `sum` tells the C and D
+/// of a matrix instruction from the rest.
+template <class F>
+void for_each_matrix_role(const isa::Instruction& inst, F&& f) {
+  if (is_matrix(inst)) {
+    for (unsigned i = 0; i < 3; ++i) {
+      if (!inst.src[i].is_reg()) continue;
+      f(Consumer::matrix_source, inst.src[i]);
+      f(i < 2 ? Consumer::matrix_result_use : Consumer::matrix_other_sum, inst.src[i]);
+    }
+    f(Consumer::matrix_other_sum, inst.dst[0]);
+    return;
+  }
+  const auto vector = [](const isa::Operand& o) { return o.is_reg() && !o.is_sgpr(); };
+  isa::for_each_use(inst, [&](const isa::Operand& o) {
+    if (vector(o)) f(Consumer::matrix_result_use, o);
+  });
+  isa::for_each_def(inst, [&](const isa::Operand& o) {
+    if (!vector(o)) return;
+    f(Consumer::matrix_result_use, o);
+    f(Consumer::matrix_c_overwrite, o);
+  });
+}
+
 bool accesses_mode(Opcode op) {
   return op == Opcode::s_setreg_b32 || op == Opcode::s_setreg_imm32_b32 || op == Opcode::s_getreg_b32;
 }
@@ -111,6 +152,12 @@ unsigned WaitStateHazard::missing_slots(const isa::Instruction& inst) const {
     for_each_unit(reg, [&](unsigned u) { consider(consumer, u); });
   });
   if (accesses_mode(inst.op)) consider(Consumer::mode_access, mode);
+  for_each_matrix_role(inst, [&](Consumer consumer, const isa::Operand& reg) {
+    const std::uint32_t id = consumer == Consumer::matrix_other_sum ? sum_id(reg) : 0;
+    for_each_unit(reg, [&](unsigned u) {
+      if (id == 0 || sum_[u] != id) consider(consumer, u);
+    });
+  });
 
   // A v_dot* may take the result of the same v_dot* as its third source at once, and write it again.
   const auto touches_dot = [&](const isa::Operand& o, bool allowed_to_same) {
@@ -152,13 +199,31 @@ void WaitStateHazard::issue(IssueGroup group) {
   const unsigned slots = slots_of(inst);
   for (Ages& ages : ages_)
     for (std::uint8_t& age : ages) age = static_cast<std::uint8_t>(std::min<unsigned>(age + slots, far));
-  for (const ir::Instruction& member : group)
-    if (is_valu(member.mi)) mark_valu(member.mi);
+  for (const ir::Instruction& member : group) {
+    if (is_matrix(member.mi)) {
+      mark_matrix(member.mi);
+    } else if (is_valu(member.mi)) {
+      mark_valu(member.mi);
+    }
+  }
   const isa::Operand data = late_store_data(inst);
   if (data.is_reg()) for_each_unit(data, [&](unsigned u) { mark(Producer::wide_store_read, u); });
   if (inst.pipe() == Pipe::salu)
     for_each_written_unit(inst, *target_, [&](unsigned u) { mark(Producer::salu_write, u); });
   if (accesses_mode(inst.op) && inst.op != Opcode::s_getreg_b32) mark(Producer::mode_write, mode);
+}
+
+void WaitStateHazard::mark_matrix(const isa::Instruction& inst) {
+  const bool is_long = is_long_matrix(inst);
+  const std::uint32_t id = sum_id(inst.dst[0]);
+  if (inst.src[2].is_reg())
+    for_each_unit(inst.src[2], [&](unsigned u) {
+      mark(is_long ? Producer::matrix8_c_read : Producer::matrix4_c_read, u);
+    });
+  for_each_unit(inst.dst[0], [&](unsigned u) {
+    mark(is_long ? Producer::matrix8_write : Producer::matrix4_write, u);
+    sum_[u] = id;
+  });
 }
 
 bool WaitStateHazard::merge(const WaitStateHazard& other) {
@@ -171,6 +236,11 @@ bool WaitStateHazard::merge(const WaitStateHazard& other) {
   for (std::size_t u = 0; u < dot_.size(); ++u) {
     if (dot_[u] == other.dot_[u] || other.dot_[u] == Opcode::invalid || dot_[u] == Opcode::count_) continue;
     dot_[u] = dot_[u] == Opcode::invalid ? other.dot_[u] : Opcode::count_;
+    changed = true;
+  }
+  for (std::size_t u = 0; u < sum_.size(); ++u) {
+    if (sum_[u] == other.sum_[u] || other.sum_[u] == 0 || sum_[u] == any_sum) continue;
+    sum_[u] = sum_[u] == 0 ? other.sum_[u] : any_sum;
     changed = true;
   }
   return changed;

@@ -29,11 +29,15 @@ class WaitStateHazard {
   [[nodiscard]] unsigned missing_slots(const isa::Instruction& inst) const;
   void mark(target::Producer producer, unsigned u) { ages_[static_cast<unsigned>(producer)][u] = 0; }
   void mark_valu(const isa::Instruction& inst);
+  void mark_matrix(const isa::Instruction& inst);
 
   const target::Target* target_;
   std::array<Ages, target::producer_count> ages_;
   /// Which v_dot* wrote a register: none = Opcode::invalid, different ones on different paths = count_.
   std::array<isa::Opcode, unit::count> dot_;
+  /// Registers of the D that an MFMA wrote a register with: sum_id(), 0 = none, different ones on different
+  /// paths = any_sum.
+  std::array<std::uint32_t, unit::count> sum_{};
 };
 
 }  // namespace wavejit::passes

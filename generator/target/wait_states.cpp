@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// gfx940 family: hardware.md §5.3 (CDNA3 ISA table 11 and LLVM 22's hazard recogniser). The matrix
-// instructions' own rows (§2.5) join when the vocabulary has them.
+// gfx940 family: hardware.md §5.3 (CDNA3 ISA table 11 and LLVM 22's hazard recogniser) and, for the matrix
+// instructions with 16-bit and 8-bit inputs, §2.5 (CDNA3 ISA table 37 and LLVM 22). gfx950 needs a slot more
+// behind their results.
 #include "generator/target/wait_states.hpp"
 
 #include <array>
@@ -8,6 +9,7 @@
 namespace wavejit::target {
 namespace {
 
+template <unsigned Late>
 constexpr std::array gfx940_table{
     WaitStates{Producer::valu_write, Consumer::valu_scalar_source, 2},
     WaitStates{Producer::valu_write, Consumer::vmem_scalar_source, 5},
@@ -25,13 +27,21 @@ constexpr std::array gfx940_table{
     WaitStates{Producer::wide_store_read, Consumer::other_overwrite, 1},
     WaitStates{Producer::salu_write, Consumer::m0_user, 1},
     WaitStates{Producer::mode_write, Consumer::mode_access, 2},
+    WaitStates{Producer::valu_write, Consumer::matrix_source, 2},
+    WaitStates{Producer::matrix4_write, Consumer::matrix_result_use, 7 + Late},
+    WaitStates{Producer::matrix8_write, Consumer::matrix_result_use, 11 + Late},
+    WaitStates{Producer::matrix4_write, Consumer::matrix_other_sum, 5 + Late},
+    WaitStates{Producer::matrix8_write, Consumer::matrix_other_sum, 9 + Late},
+    WaitStates{Producer::matrix4_c_read, Consumer::matrix_c_overwrite, 3},
+    WaitStates{Producer::matrix8_c_read, Consumer::matrix_c_overwrite, 7},
 };
 
 }  // namespace
 
 std::span<const WaitStates> wait_states(const Target& target) {
   if (!target.hazards.gfx9_wait_states) return {};
-  return gfx940_table;
+  if (target.hazards.mfma_results_late) return gfx940_table<1>;
+  return gfx940_table<0>;
 }
 
 }  // namespace wavejit::target

@@ -20,8 +20,12 @@ enum class Producer : std::uint8_t {
   wide_store_read,  ///< a vector store of more than 64 bits a lane, soffset not in an SGPR, reads it
   salu_write,       ///< a SALU instruction wrote it
   mode_write,       ///< s_setreg wrote a hardware register
+  matrix4_write,    ///< D of an MFMA of 4 passes (16x16)
+  matrix8_write,    ///< D of an MFMA of 8 passes (32x32)
+  matrix4_c_read,   ///< C of an MFMA of 4 passes
+  matrix8_c_read,   ///< C of an MFMA of 8 passes
 };
-inline constexpr unsigned producer_count = 7;
+inline constexpr unsigned producer_count = 11;
 
 /// What the second instruction does with the same register.
 enum class Consumer : std::uint8_t {
@@ -41,6 +45,10 @@ enum class Consumer : std::uint8_t {
   other_overwrite,     ///< anything else writes a VGPR
   m0_user,             ///< s_sendmsg, loads to LDS
   mode_access,         ///< s_getreg, s_setreg
+  matrix_source,       ///< MFMA reads it as A, B or C
+  matrix_result_use,   ///< anything touches it, but for the C and D of an MFMA
+  matrix_other_sum,    ///< C or D of an MFMA, other than exactly the registers of the earlier D
+  matrix_c_overwrite,  ///< anything but an MFMA writes it
 };
 
 struct WaitStates {

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: MIT
+#include <algorithm>
+
+#include "templates/cdna/emitter.hpp"
+#include "templates/cdna/family.hpp"
+
+namespace wavejit::templates::cdna {
+namespace {
+
+passes::Options pass_options(const Config& c) {
+  passes::Options o;
+  o.scalar_offsets = c.techniques.scalar_offsets;
+  o.pipeline = {c.pipeline_depth, c.unroll};
+  o.bank_aware = c.techniques.bank_assignment;
+  return o;
+}
+
+/// Registers that are live at the loop's end whatever the schedule: accumulators and loads in flight.
+unsigned fewest_registers(const Config& c, const Tile& t) {
+  const unsigned loads = 4 * t.blocks * (t.passes + 2 * t.tiles_n);
+  return t.accumulators * t.tiles_m * t.tiles_n + (c.pipeline_depth == 0 ? 0 : loads) + 8;
+}
+
+/// Waves per SIMD to try, falling: of those that hold equally many workgroups only the widest budget. Two is
+/// the last: a budget for one would have no more registers that an instruction can name.
+std::vector<unsigned> occupancies(const Problem& p, const Config& c, const target::Target& target) {
+  if (c.waves_per_simd != 0) return {c.waves_per_simd};
+  const Tile t(c, p, target);
+  const auto held = [&](unsigned waves) {
+    return std::min(waves * target.simds_per_wgp / c.waves, target.lds_per_wgp / t.lds_bytes);
+  };
+  std::vector<unsigned> list;
+  for (unsigned waves = target.max_waves_per_simd; waves >= 2; --waves) {
+    if (target::vgpr_budget(target, waves) < fewest_registers(c, t) && waves > 2) continue;
+    if (!list.empty() && held(list.back()) == held(waves)) list.pop_back();
+    list.push_back(waves);
+  }
+  return list;
+}
+
+}  // namespace
+
+Result<ir::Kernel> compile(const Problem& problem, Config& config, unsigned /*stage*/,
+                           const target::Target& target, const passes::Observer& observer) {
+  passes::Options options = pass_options(config);
+  options.measure_register_need = config.waves_per_simd != 0;
+  Error last;
+  for (const unsigned waves : occupancies(problem, config, target)) {
+    config.waves_per_simd = waves;
+    for (const int margin : {4, 16}) {
+      options.schedule_margin = margin;
+      ir::Kernel kernel = build(problem, config, target);
+      auto ok = passes::run(kernel, options, observer);
+      if (ok) return kernel;
+      last = ok.error();
+      if (last.code != ErrorCode::out_of_registers) return std::unexpected(last);
+    }
+  }
+  return std::unexpected(last);
+}
+
+}  // namespace wavejit::templates::cdna

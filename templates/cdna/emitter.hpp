@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: MIT
+// Private to the CDNA family: the state while one matrix kernel is written.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "generator/ir/builder.hpp"
+#include "templates/cdna/dequant.hpp"
+#include "templates/cdna/tile.hpp"
+#include "templates/descriptors.hpp"
+
+namespace wavejit::templates::cdna {
+
+class Emitter {
+ public:
+  Emitter(ir::Kernel& kernel, const Problem& problem, const Config& config);
+  void run();
+  [[nodiscard]] std::string_view dequantisation() const { return dequant_.describe(*b_.kernel().target); }
+
+ private:
+  /// Where a workgroup works: tile indices, slice of K, and rows of each tensor (SGPRs).
+  struct Place {
+    isa::Operand m0, n0;                ///< first row and column inside the product
+    isa::Operand slice;                 ///< none without split-K
+    isa::Operand rows_begin, rows_end;  ///< of activations and output: this product's
+    isa::Operand product;               ///< batch or group; none where there is one only
+  };
+  struct Load {
+    isa::Operand offset, data;
+  };
+
+  void entry_state();
+  [[nodiscard]] int argument(std::string_view name) const;
+  void load_arguments();
+  void place();
+  void leave_if(isa::Opcode compare, const isa::Operand& a, const isa::Operand& b, const char* next);
+  isa::Operand product_row(const std::string& name, const isa::Operand& row, std::int64_t rows);
+  void make_descriptors();
+  void lane_ids();
+  void global_addresses();
+  void lds_addresses();
+  void clear_accumulators();
+  isa::Operand induction(const std::string& name, std::int64_t step);
+  isa::Operand group_offset(const isa::Operand& k_activations);
+  void load(isa::Opcode op, const isa::Operand& data, const isa::Operand& offset, const isa::Operand& uniform,
+            unsigned immediate, const isa::Operand& descriptor, std::string_view tensor);
+  void global_loads();
+  void fill_lds();
+  void multiply();
+  void multiply_substep(unsigned block, unsigned substep, const std::vector<isa::Operand>& terms);
+  void epilogue();
+  [[nodiscard]] std::int64_t iterations() const;
+
+  // Epilogue.
+  struct OutputPlace {
+    isa::Operand descriptor, column, offset, columns_left, full_exec;
+  };
+  OutputPlace output_place();
+  std::vector<isa::Operand> column_values(unsigned i, unsigned unit) const;
+  void store_unit(const OutputPlace& place, unsigned i, unsigned unit);
+  void guard(const OutputPlace& place, unsigned column);
+  void pack(const isa::Operand& low, const isa::Operand& high, const isa::Operand& dst);
+  isa::Operand rounded(const isa::Operand& value);
+  void output_constants();
+  [[nodiscard]] bool partial() const { return c_.split_k > 1; }
+  [[nodiscard]] unsigned column_run() const { return t_.side == 32 ? 16 : 8; }
+
+  [[nodiscard]] bool has_zeros() const { return p_.zero_points == ZeroPoints::additive; }
+  [[nodiscard]] unsigned scale_bytes() const { return bytes(p_.scale_type); }
+
+  ir::Builder b_;
+  const Problem& p_;
+  const Config& c_;
+  Tile t_;
+  Slices slices_;
+  Dequantiser dequant_;
+
+  std::vector<isa::Operand> pointers_;
+  isa::Operand m_;
+  Place place_;
+  isa::Operand activation_desc_, weight_desc_, scale_desc_, zero_desc_;
+  isa::Operand tid_, lane_row_, lane_group_, wave_m_, wave_n_;
+  std::vector<Load> a_loads_;                      ///< per pass; blocks by immediate
+  std::vector<std::vector<isa::Operand>> a_data_;  ///< [block][pass]
+  std::vector<isa::Operand> w_offsets_;            ///< per tile of columns
+  std::vector<std::vector<isa::Operand>> w_data_;  ///< [block][tile of columns]
+  std::vector<Load> s_loads_, z_loads_;            ///< per tile of columns
+  isa::Operand lds_write_;
+  std::vector<isa::Operand> lds_read_;  ///< per substep
+  std::vector<isa::Operand> acc_;       ///< [tiles_n][tiles_m]
+  std::vector<ir::Induction> inductions_;
+  isa::Operand nan_, round_up_, pack_;
+  std::vector<std::pair<std::size_t, std::size_t>> exits_;  ///< (block, instruction) of branches to the end
+  std::vector<std::pair<std::size_t, std::size_t>> skips_;  ///< … past the loop
+};
+
+/// Arguments of the matrix kernel (stage 0), in kernarg order.
+std::vector<ir::KernelArg> arguments(const Problem& problem, const Config& config);
+ir::Kernel build(const Problem& problem, const Config& config, const target::Target& target);
+
+}  // namespace wavejit::templates::cdna

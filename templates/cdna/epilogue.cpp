@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: MIT
+// Accumulators to output. A lane holds, for one row, runs of consecutive columns: 16 of each 32 with 32x32
+// instructions, 8 with pairs of 16x16 ones. Without split-K they are rounded once to nearest even (NaN kept)
+// and stored; with split-K they go to the slice's part of the f32 workspace. Rows past M are dropped by the
+// descriptor; columns past N are masked by EXEC where N is not a multiple of the tile.
+#include <bit>
+
+#include "templates/cdna/emitter.hpp"
+#include "templates/round.hpp"
+
+namespace wavejit::templates::cdna {
+
+using isa::imm;
+using isa::Operand;
+using enum isa::Opcode;
+
+Emitter::OutputPlace Emitter::output_place() {
+  OutputPlace o;
+  const unsigned size = partial() ? 4 : 2;
+  const std::int64_t stride = (partial() ? p_.n : p_.output_stride) * size;
+  const char* name = partial() ? "workspace" : "output";
+  Operand row = b_.sgpr("out_row0"), rows = place_.rows_end;
+  if (partial()) {
+    // Slice s of product b is rows [(b S + s) M, + M) of the workspace.
+    const Operand index = b_.sgpr("slice_index");
+    if (place_.product.kind == Operand::Kind::none) {
+      b_.emit(s_mov_b32, {index}, {place_.slice});
+    } else {
+      b_.emit(s_mul_i32, {index}, {place_.product, imm(c_.split_k)});
+      b_.emit(s_add_u32, {index}, {index, place_.slice});
+    }
+    rows = b_.sgpr("out_rows");
+    b_.emit(s_mul_i32, {row}, {index, m_});
+    b_.emit(s_add_u32, {rows}, {row, m_});
+    b_.emit(s_add_u32, {row}, {row, place_.m0});
+  } else {
+    b_.emit(s_add_u32, {row}, {place_.rows_begin, place_.m0});
+  }
+  const Operand column_bytes = b_.sgpr("out_column_bytes"), wave_rows = b_.sgpr("out_wave_rows"),
+                wave_columns = b_.sgpr("out_wave_columns"), s_stride = b_.sgpr("out_stride");
+  b_.emit(s_mul_i32, {column_bytes}, {place_.n0, imm(size)});
+  const RowTensor tensor{name, pointers_[static_cast<std::size_t>(argument(name))], rows, stride,
+                         p_.n * size};
+  o.descriptor = exact_descriptor(b_, tensor, row, column_bytes);
+  if (p_.n % c_.bn != 0) {
+    o.columns_left = b_.sgpr("columns_left");
+    b_.emit(s_sub_u32, {o.columns_left}, {imm(p_.n), place_.n0});
+  }
+  const Operand lane_row = b_.vgpr("out_row"), run = b_.vgpr("out_run");
+  o.column = b_.vgpr("out_column");
+  o.offset = b_.vgpr("out_offset");
+  b_.emit(s_mov_b32, {wave_rows}, {imm(t_.wave_m)});
+  b_.emit(s_mov_b32, {wave_columns}, {imm(t_.wave_n)});
+  b_.emit(s_mov_b32, {s_stride}, {imm(stride)});
+  b_.emit(v_mad_u32_u24, {lane_row}, {wave_m_, wave_rows, lane_row_});
+  b_.emit(v_lshlrev_b32, {run}, {imm(std::countr_zero(column_run())), lane_group_});
+  b_.note("first column of the lane's first run")
+      .emit(v_mad_u32_u24, {o.column}, {wave_n_, wave_columns, run});
+  b_.emit(v_mul_lo_u32, {o.offset}, {lane_row, s_stride});
+  b_.emit(v_lshl_add_u32, {o.offset}, {o.column, imm(partial() ? 2 : 1), o.offset});
+  o.full_exec = b_.sgpr("full_exec", 2);
+  b_.emit(s_mov_b64, {o.full_exec}, {isa::exec(64)});
+  if (!partial()) output_constants();
+  return o;
+}
+
+void Emitter::output_constants() {
+  if (p_.activation != DataType::bf16 || b_.kernel().target->has_cvt_pk_bf16_f32) return;
+  round_up_ = scalar_constant(b_, "round_up", 0x7FFF);
+  pack_ = scalar_constant(b_, "pack", 0x07060302, "v_perm_b32: the upper halves of both");
+  nan_ = b_.vgpr("quiet_nan");
+  b_.emit(v_mov_b32, {nan_}, {imm(0x7FC00000)});
+}
+
+/// bf16 in the upper half, nearest even, NaN kept.
+Operand Emitter::rounded(const Operand& value) {
+  const Operand odd = b_.vgpr("lsb"), sum = b_.vgpr("rounded"), kept = b_.vgpr("kept"),
+                is_nan = b_.sgpr("is_nan", 2);
+  b_.emit(v_bfe_u32, {odd}, {value, imm(16), imm(1)});
+  b_.emit(v_add3_u32, {sum}, {value, odd, round_up_});
+  b_.emit(v_cmp_u_f32, {is_nan}, {value, value});
+  b_.emit(v_cndmask_b32, {kept}, {sum, nan_, is_nan});
+  return kept;
+}
+
+void Emitter::pack(const Operand& low, const Operand& high, const Operand& dst) {
+  if (p_.activation == DataType::f16) {
+    const Operand l = b_.vgpr("half_low"), h = b_.vgpr("half_high");
+    b_.emit(v_cvt_f16_f32, {l}, {low}).mi.dst[0].undef = true;
+    b_.emit(v_cvt_f16_f32, {h}, {high}).mi.dst[0].undef = true;
+    b_.emit(v_pack_b32_f16, {dst}, {l, h});
+  } else if (b_.kernel().target->has_cvt_pk_bf16_f32) {
+    b_.emit(v_cvt_pk_bf16_f32, {dst}, {low, high});
+  } else {
+    const Operand l = rounded(low), h = rounded(high);
+    b_.emit(v_perm_b32, {dst}, {h, l, pack_});
+  }
+}
+
+/// The lane's run of columns in 32-column unit `unit` of row tile `i`.
+std::vector<Operand> Emitter::column_values(unsigned i, unsigned unit) const {
+  std::vector<Operand> values;
+  const unsigned per_unit = 32 / t_.side;
+  for (unsigned u = 0; u < per_unit; ++u) {
+    const Operand& acc = acc_[(unit * per_unit + u) * t_.tiles_m + i];
+    for (unsigned v = 0; v < t_.accumulators; ++v) values.push_back(acc.slice(v));
+  }
+  return values;
+}
+
+/// EXEC = lanes whose column + `column` is inside N.
+void Emitter::guard(const OutputPlace& place, unsigned column) {
+  const Operand limit = b_.sgpr("limit"), inside = b_.sgpr("inside", 2);
+  b_.emit(s_mov_b64, {isa::exec(64)}, {place.full_exec});
+  b_.emit(s_sub_i32, {limit}, {place.columns_left, imm(column)});
+  b_.emit(v_cmp_gt_i32, {inside}, {limit, place.column});
+  b_.emit(s_mov_b64, {isa::exec(64)}, {inside});
+}
+
+void Emitter::store_unit(const OutputPlace& place, unsigned i, unsigned unit) {
+  const unsigned size = partial() ? 4 : 2;
+  const std::int64_t stride = (partial() ? p_.n : p_.output_stride) * size;
+  const bool wide = p_.n % (16 / size) == 0 && stride % 16 == 0;
+  const std::vector<Operand> values = column_values(i, unit);
+  // Lanes that an earlier store masked take part again.
+  if (place.columns_left.is_reg()) b_.emit(s_mov_b64, {isa::exec(64)}, {place.full_exec});
+  Operand address = place.offset;
+  if (i > 0) {
+    const Operand distance = b_.sgpr("row_distance");
+    address = b_.vgpr("out_address");
+    b_.emit(s_mov_b32, {distance}, {imm(static_cast<std::int64_t>(i) * t_.side * stride)});
+    b_.emit(v_add_nc_u32, {address}, {distance, place.offset});
+  }
+  const auto store = [&](isa::Opcode op, const Operand& data, unsigned column) {
+    if (place.columns_left.is_reg()) guard(place, column);
+    ir::Instruction& inst = b_.emit(op, {}, {data, address, place.descriptor, imm(0)});
+    inst.mi.mods.offen = true;
+    inst.mi.mods.offset = static_cast<std::int32_t>(column * size);
+    inst.mem = {ir::MemoryTag::Space::global,
+                static_cast<std::int16_t>(argument(partial() ? "workspace" : "output")), false};
+  };
+  const unsigned first = 32 * unit, run = static_cast<unsigned>(values.size());
+  if (partial()) {
+    const unsigned step = wide ? 4 : 1;
+    for (unsigned v = 0; v < run; v += step) {
+      const unsigned per = t_.accumulators;
+      const Operand& acc = acc_[(unit * (32 / t_.side) + v / per) * t_.tiles_m + i];
+      store(wide ? buffer_store_b128 : buffer_store_b32, acc.slice(v % per, step), first + v);
+    }
+    return;
+  }
+  for (unsigned v = 0; v < run; v += 8) {
+    // Rounding before any guard: EXEC covers stores only.
+    const Operand quad = b_.vgpr("packed", 4);
+    if (place.columns_left.is_reg()) b_.emit(s_mov_b64, {isa::exec(64)}, {place.full_exec});
+    for (unsigned e = 0; e < 8; e += 2) pack(values[v + e], values[v + e + 1], quad.slice(e / 2));
+    if (wide) {
+      store(buffer_store_b128, quad, first + v);
+      continue;
+    }
+    for (unsigned e = 0; e < 8; ++e)
+      store(e % 2 == 0 ? buffer_store_b16 : buffer_store_d16_hi_b16, quad.slice(e / 2), first + v + e);
+  }
+}
+
+void Emitter::epilogue() {
+  const OutputPlace place = output_place();
+  for (unsigned i = 0; i < t_.tiles_m; ++i)
+    for (unsigned unit = 0; unit < t_.wave_n / 32; ++unit) store_unit(place, i, unit);
+  if (place.columns_left.is_reg()) b_.emit(s_mov_b64, {isa::exec(64)}, {place.full_exec});
+}
+
+}  // namespace wavejit::templates::cdna

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: MIT
+// Private to templates/: the CDNA family's entry in the table of families.
+#pragma once
+
+#include "templates/family.hpp"
+
+namespace wavejit::templates::cdna {
+
+Result<Problem> normalise(const Problem& problem, const target::Target& target);
+std::string canonical(const Problem& problem);
+Result<Config> normalise(const Config& config, const Problem& problem, const target::Target& target);
+std::string config_text(const Config& config);
+Result<Config> parse_config(const std::string& canonical_text);
+Result<std::vector<Selection>> select(const Problem& problem, const target::Target& target,
+                                      std::int64_t first, std::int64_t last);
+unsigned stages(const Problem& problem, const Config& config);
+Result<ir::Kernel> compile(const Problem& problem, Config& config, unsigned stage,
+                           const target::Target& target, const passes::Observer& observer);
+Result<Launch> launch(const Problem& problem, const Config& config, unsigned stage,
+                      const target::Target& target, std::int64_t m);
+
+inline constexpr Family int4_gemm{
+    .name = "int4_gemm",
+    .normalise = normalise,
+    .canonical = canonical,
+    .normalise_config = normalise,
+    .select = select,
+    .stages = stages,
+    .compile = compile,
+    .launch = launch,
+};
+
+}  // namespace wavejit::templates::cdna

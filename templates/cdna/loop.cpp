@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: MIT
+// One step of bk along K. Stage 0 loads; stage 1 stores activations to LDS; stage 2 turns weights into
+// matrix operands right where they are used and multiplies.
+#include <fmt/format.h>
+
+#include <bit>
+
+#include "templates/cdna/emitter.hpp"
+
+namespace wavejit::templates::cdna {
+
+using isa::imm;
+using isa::Operand;
+using enum isa::Opcode;
+
+/// SGPR that starts at 0 and grows by `step` bytes each iteration of stage 0.
+Operand Emitter::induction(const std::string& name, std::int64_t step) {
+  for (const ir::Induction& i : inductions_)
+    if (i.step == step) return i.reg;
+  const Operand reg = b_.sgpr(name);
+  inductions_.push_back({reg, step, 0, 0});
+  return reg;
+}
+
+/// Uniform byte offset of this step's first row of scales.
+Operand Emitter::group_offset(const Operand& k_activations) {
+  if (p_.group == slices_.length) return {};
+  const std::int64_t row = p_.scale_stride * scale_bytes();
+  if (p_.group <= c_.bk) return induction("k_scales", t_.scale_groups * row);
+  const Operand group = b_.sgpr("group"), offset = b_.sgpr("group_scales");
+  const auto steps = static_cast<std::uint64_t>(p_.group / c_.bk);
+  const auto step_shift = static_cast<unsigned>(std::countr_zero(c_.bk)) + 1;
+  if (std::has_single_bit(steps)) {
+    b_.emit(s_lshr_b32, {group},
+            {k_activations, imm(step_shift + static_cast<unsigned>(std::countr_zero(steps)))});
+  } else {
+    // step / steps as a product (Granlund and Montgomery 1994, theorem 4.2), as in w4a16/build.cpp.
+    const auto l = static_cast<unsigned>(std::bit_width(steps - 1));
+    const std::uint64_t m = ((std::uint64_t{1} << (31 + l)) + steps - 1) / steps;
+    b_.emit(s_lshr_b32, {group}, {k_activations, imm(step_shift)});
+    b_.emit(s_mul_hi_u32, {group}, {group, imm(static_cast<std::int64_t>(m))});
+    if (l > 1) b_.emit(s_lshr_b32, {group}, {group, imm(l - 1)});
+  }
+  b_.emit(s_mul_i32, {offset}, {group, imm(row)});
+  return offset;
+}
+
+void Emitter::load(isa::Opcode op, const Operand& data, const Operand& offset, const Operand& uniform,
+                   unsigned immediate, const Operand& descriptor, std::string_view tensor) {
+  Operand address = offset;
+  if (uniform.kind != Operand::Kind::none) {
+    address = b_.vgpr("address");
+    b_.emit(v_add_nc_u32, {address}, {uniform, offset});
+  }
+  ir::Instruction& inst = b_.emit(op, {data}, {address, descriptor, imm(0)});
+  inst.mi.mods.offen = true;
+  inst.mi.mods.offset = static_cast<std::int32_t>(immediate);
+  inst.mem = {ir::MemoryTag::Space::global, static_cast<std::int16_t>(argument(tensor)), false};
+}
+
+void Emitter::global_loads() {
+  b_.set_stage(0);
+  const Operand k_activations = induction("k_activations", static_cast<std::int64_t>(c_.bk) * 2);
+  const Operand k_weights = induction("k_weights", c_.bk / 2);
+  const Operand group = group_offset(k_activations);
+  const isa::Opcode scale_load = scale_bytes() == 4 ? buffer_load_b32 : buffer_load_u16;
+  for (unsigned kb = 0; kb < t_.blocks; ++kb)
+    for (unsigned j = 0; j < t_.tiles_n; ++j)
+      load(buffer_load_b128, w_data_[kb][j], w_offsets_[j], k_weights, kb * t_.span / 2, weight_desc_,
+           "weights");
+  for (const Load& s : s_loads_) load(scale_load, s.data, s.offset, group, 0, scale_desc_, "scales");
+  for (const Load& z : z_loads_) load(scale_load, z.data, z.offset, group, 0, zero_desc_, "zero_points");
+  for (unsigned kb = 0; kb < t_.blocks; ++kb)
+    for (unsigned p = 0; p < t_.passes; ++p)
+      load(buffer_load_b128, a_data_[kb][p], a_loads_[p].offset, k_activations, kb * t_.row_bytes,
+           activation_desc_, "activations");
+}
+
+void Emitter::fill_lds() {
+  b_.set_stage(1);
+  for (unsigned kb = 0; kb < t_.blocks; ++kb)
+    for (unsigned p = 0; p < t_.passes; ++p) {
+      ir::Instruction& inst = b_.emit(ds_store_b128, {}, {lds_write_, a_data_[kb][p]});
+      inst.mi.mods.offset =
+          static_cast<std::int32_t>(kb * t_.block_bytes + p * t_.rows_per_pass * t_.row_bytes);
+      inst.mem = {ir::MemoryTag::Space::lds, 0, c_.lds_buffers > 1};
+    }
+  b_.emit(s_barrier, {}, {});
+}
+
+void Emitter::multiply_substep(unsigned block, unsigned substep, const std::vector<Operand>& terms) {
+  const bool half = p_.activation == DataType::f16;
+  isa::Opcode op = invalid;
+  if (t_.side == 32) {
+    op = t_.depth == 16 ? (half ? v_mfma_f32_32x32x16_f16 : v_mfma_f32_32x32x16_bf16)
+                        : (half ? v_mfma_f32_32x32x8_f16 : v_mfma_f32_32x32x8_bf16);
+  } else {
+    op = t_.depth == 32 ? (half ? v_mfma_f32_16x16x32_f16 : v_mfma_f32_16x16x32_bf16)
+                        : (half ? v_mfma_f32_16x16x16_f16 : v_mfma_f32_16x16x16_bf16);
+  }
+  const unsigned operand_dwords = t_.depth / t_.groups / 2;
+  std::vector<Operand> weights, rows;
+  for (unsigned j = 0; j < t_.tiles_n; ++j) {
+    weights.push_back(b_.vgpr(fmt::format("w_frag{}", j), 4));
+    dequant_.weights(b_, w_data_[block][j].slice(substep), terms[j], weights.back());
+  }
+  for (unsigned i = 0; i < t_.tiles_m; ++i) {
+    rows.push_back(b_.vgpr(fmt::format("a_frag{}", i), 4));
+    ir::Instruction& inst = b_.emit(ds_load_b128, {rows.back()}, {lds_read_[substep]});
+    inst.mi.mods.offset = static_cast<std::int32_t>(block * t_.block_bytes + i * t_.side * t_.row_bytes);
+    inst.mem = {ir::MemoryTag::Space::lds, 0, c_.lds_buffers > 1};
+  }
+  for (unsigned part = 0; part < 4; part += operand_dwords)
+    for (unsigned i = 0; i < t_.tiles_m; ++i)
+      for (unsigned j = 0; j < t_.tiles_n; ++j) {
+        const Operand& acc = acc_[j * t_.tiles_m + i];
+        b_.emit(op, {acc},
+                {weights[j].slice(part, operand_dwords), rows[i].slice(part, operand_dwords), acc});
+      }
+}
+
+void Emitter::multiply() {
+  b_.set_stage(c_.lds_buffers > 1 ? 2 : 1);
+  std::vector<Operand> terms;
+  for (unsigned j = 0; j < t_.tiles_n; ++j)
+    terms.push_back(dequant_.terms(b_, s_loads_[j].data, has_zeros() ? z_loads_[j].data : Operand{}));
+  for (unsigned kb = 0; kb < t_.blocks; ++kb)
+    for (unsigned t = 0; t < 4; ++t) multiply_substep(kb, t, terms);
+  if (c_.lds_buffers == 1) b_.emit(s_barrier, {}, {});
+}
+
+}  // namespace wavejit::templates::cdna

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: MIT
+#include <fmt/format.h>
+
+#include "templates/cdna/family.hpp"
+
+namespace wavejit::templates::cdna {
+namespace {
+
+constexpr std::int64_t max_dimension = 1LL << 31;
+
+std::unexpected<Error> bad(std::string field, std::int64_t given, std::string allowed) {
+  return fail_field(ErrorCode::invalid_problem, std::move(field), std::to_string(given), std::move(allowed));
+}
+std::unexpected<Error> unsupported(std::string field, std::string_view given, std::string allowed) {
+  return fail_field(ErrorCode::unsupported, std::move(field), std::string(given), std::move(allowed));
+}
+
+Result<std::int64_t> stride(const char* field, std::int64_t given, std::int64_t dense,
+                            std::int64_t multiple) {
+  const std::int64_t value = given == 0 ? dense : given;
+  if (value < dense || value % multiple != 0 || value >= max_dimension)
+    return bad(field, given,
+               multiple == 1 ? fmt::format("0 (dense) or at least {}", dense)
+                             : fmt::format("0 (dense) or at least {} and a multiple of {}", dense, multiple));
+  return value;
+}
+
+Result<void> check_types(const Problem& p, const target::Target& target) {
+  if (target.generation != target::Generation::gfx9)
+    return unsupported("target", target.name, "one with MFMA, gfx942 or gfx950");
+  if (p.activation != DataType::bf16) return unsupported("act", name(p.activation), "bf16");
+  if (p.scale_type != DataType::bf16 && p.scale_type != DataType::f32)
+    return unsupported("scale_type", name(p.scale_type), "bf16 or f32");
+  if (p.layout != WeightLayout::row_major_signed)
+    return unsupported("layout", "exllama", "row-major signed nibbles");
+  if (p.zero_points == ZeroPoints::packed)
+    return unsupported("zero_points", "packed", "none, or float ones added after scaling");
+  if (p.bias) return unsupported("bias", "true", "false: these products have none");
+  return {};
+}
+
+Result<void> check_shape(const Problem& p) {
+  if (p.n < 1 || p.n >= max_dimension) return bad("n", p.n, "between 1 and 2^31 - 1");
+  if (p.k < 1 || p.k >= max_dimension)
+    return bad("k", p.k, "between 1 and 2^31 - 1, a multiple of the group");
+  if (p.group < 1 || p.group % 64 != 0)
+    return bad("group", p.group, "a multiple of 64 that divides k, or -1 (one group, all of K)");
+  if (p.k % p.group != 0) return bad("k", p.k, fmt::format("a multiple of the group ({})", p.group));
+  const std::int64_t products = p.op == Operation::int4_grouped ? p.groups : p.batch;
+  if (p.op == Operation::int4_grouped) {
+    if (p.groups < 0) return bad("groups", p.groups, "at least 0");
+    if (p.batch != 1) return bad("batch", p.batch, "1 for a grouped product");
+  } else {
+    if (p.batch < 1) return bad("batch", p.batch, "at least 1");
+    if (p.groups != 0) return bad("groups", p.groups, "0: only grouped products have groups");
+  }
+  // Rows of all products together are counted in 32 bits.
+  for (const std::int64_t rows : {p.n, p.k / p.group})
+    if (products > max_dimension / rows)
+      return bad(p.op == Operation::int4_grouped ? "groups" : "batch", products,
+                 fmt::format("at most {}: all rows are counted in 31 bits", max_dimension / rows));
+  return {};
+}
+
+}  // namespace
+
+Result<Problem> normalise(const Problem& problem, const target::Target& target) {
+  Problem p = problem;
+  if (p.group == -1) p.group = p.k;
+  if (auto ok = check_types(p, target); !ok) return std::unexpected(ok.error());
+  if (auto ok = check_shape(p); !ok) return std::unexpected(ok.error());
+  // 128-bit loads: rows of weights start at multiples of 16 bytes, which K gives them.
+  const auto activation = stride("activation_stride", p.activation_stride, p.k, 8);
+  const auto weight = stride("weight_stride", p.weight_stride, p.k / 8, 4);
+  const auto scale = stride("scale_stride", p.scale_stride, p.n, 1);
+  const auto output = stride("output_stride", p.output_stride, p.n, 1);
+  for (const auto* s : {&activation, &weight, &scale, &output})
+    if (!*s) return std::unexpected(s->error());
+  if (p.zero_point_stride != 0 && p.zero_point_stride != *scale)
+    return bad("zero_point_stride", p.zero_point_stride, "0 or that of the scales");
+  p.activation_stride = *activation;
+  p.weight_stride = *weight;
+  p.scale_stride = *scale;
+  p.output_stride = *output;
+  p.zero_point_stride = p.zero_points == ZeroPoints::additive ? *scale : 0;
+  if (target.has_cvt_pk_bf16_f32) p.rounding = WeightRounding::nearest;
+  return p;
+}
+
+std::string canonical(const Problem& p) {
+  std::string text = fmt::format("{} {} {} {} n{} k{} g{} scales-{} round-{} sa{} sw{} ss{} so{}", name(p.op),
+                                 name(p.activation), p.zero_points == ZeroPoints::additive ? "zeros" : "sym",
+                                 "row-major-signed", p.n, p.k, p.group, name(p.scale_type),
+                                 p.rounding == WeightRounding::fastest ? "fastest" : "nearest",
+                                 p.activation_stride, p.weight_stride, p.scale_stride, p.output_stride);
+  if (p.op == Operation::int4_grouped) return text + fmt::format(" groups{}", p.groups);
+  if (p.batch != 1) text += fmt::format(" batch{}", p.batch);
+  return text;
+}
+
+}  // namespace wavejit::templates::cdna
