@@ -72,7 +72,7 @@ struct GeneratedKernel {
 struct GenerateOptions {
   bool assemble = true;       ///< also make the code object
   unsigned stage = 0;         ///< of stages(problem, config)
-  passes::Observer observer;  ///< called after each pass
+  passes::Observer observer{};  ///< called after each pass
 };
 
 Result<GeneratedKernel> generate(const Problem& problem, const Config& config, const target::Target& target,

@@ -79,7 +79,9 @@ std::vector<Variant> Plan::variants() const {
   if (!data_) return all;
   for (const engine::Interval& interval : data_->intervals) {
     const engine::Choice& c = data_->choices[interval.choice];
-    Variant v{.range = {interval.first, interval.last}, .config = c.config, .stages = {}};
+    Variant v;
+    v.range = {interval.first, interval.last};
+    v.config = c.config;
     for (const engine::Stage& stage : c.stages)
       v.stages.push_back({stage.code->record.kernel, to_hex(stage.code->key.digest), stage.code->from});
     v.kernel = v.stages.back().kernel;

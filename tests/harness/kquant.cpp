@@ -195,7 +195,8 @@ oracle::Type oracle_type(templates::GgufType type) {
 Result<templates::GeneratedKernel> generate(const templates::kquant::Problem& problem,
                                             const templates::kquant::Config& config,
                                             const target::Target& target) {
-  return templates::generate(common(problem), common(problem, config), target, {.stage = product_stage});
+  return templates::generate(common_problem(problem), common_config(problem, config), target,
+                             {.stage = product_stage});
 }
 
 Result<Report> run(const Request& request) {

@@ -95,8 +95,8 @@ Result<QuantiseReport> quantise(const QuantiseRequest& request) {
   const templates::kquant::QuantiseProblem& q = request.problem;
   // The product that these activations are for does not matter.
   const templates::kquant::Problem product{.n = 1, .k = q.k, .m = static_cast<unsigned>(q.m)};
-  const auto problem = common(product, q.input);
-  const auto kernel = templates::generate(problem, common(product, {}), *target, {.stage = 0});
+  const auto problem = common_problem(product, q.input);
+  const auto kernel = templates::generate(problem, common_config(product, {}), *target, {.stage = 0});
   if (!kernel) return std::unexpected(kernel.error());
   const auto launch = templates::launch(kernel->problem, kernel->config, *target, q.m, 0);
   if (!launch) return std::unexpected(launch.error());
