@@ -32,19 +32,36 @@ Entry emit_entry(ir::Builder& b, unsigned pointers) {
     b.note(k.args[2].name).emit(s_load_b64, {e.pointers[2]}, {k.entry.kernarg, imm(16)});
   }
   e.lane = b.vgpr("lane");
-  b.emit(v_and_b32, {e.lane}, {imm(31), k.entry.workitem_id});
+  b.emit(v_and_b32, {e.lane}, {imm(k.target->wave_size - 1), k.entry.workitem_id});
   return e;
 }
+
+unsigned mask_width(const ir::Builder& b) { return b.kernel().target->wave_size / 32; }
 
 Operand no_offset(const ir::Builder& b) {
   return b.kernel().target->soffset_is_register ? isa::null_reg() : imm(0);
 }
 
-void butterfly(ir::Instruction& inst, unsigned distance) {
+void butterfly(const ir::Builder& b, ir::Instruction& inst, unsigned distance) {
   constexpr unsigned row_xmask = 0x160;
+  constexpr unsigned swap_1 = 0xB1, swap_2 = 0x4E, row_half_mirror = 0x141, row_mirror = 0x140;
+  unsigned control = row_xmask + distance;
+  if (b.kernel().target->generation == target::Generation::gfx9)
+    control = distance == 1   ? swap_1  // quad_perm [1,0,3,2]
+              : distance == 2 ? swap_2  // quad_perm [2,3,0,1]
+              : distance == 4 ? row_half_mirror
+                              : row_mirror;
   inst.mi.mods.dpp.kind = isa::Dpp::Kind::dpp16;
-  inst.mi.mods.dpp.ctrl = static_cast<std::uint16_t>(row_xmask + distance);
+  inst.mi.mods.dpp.ctrl = static_cast<std::uint16_t>(control);
   inst.mi.mods.dpp.bound_ctrl = true;
+}
+
+Operand vop3_constant(ir::Builder& b, std::uint32_t value) {
+  if (b.kernel().target->vop3_literal || isa::is_inline_integer(static_cast<std::int32_t>(value)))
+    return imm(value);
+  const Operand reg = b.sgpr("constant");
+  b.emit(s_mov_b32, {reg}, {imm(value)});
+  return reg;
 }
 
 }  // namespace wavejit::templates::kquant

@@ -81,7 +81,7 @@ Result<templates::Config> normalise_config(const templates::Config& config, cons
   const Problem p = product(problem, config.tokens);
   const auto c = normalise(wanted, p, target);
   if (!c) return std::unexpected(c.error());
-  return common(p, *c);
+  return common_config(p, *c);
 }
 
 Result<std::vector<Selection>> select(const templates::Problem& problem, const target::Target& target,
@@ -127,7 +127,7 @@ Result<Launch> launch_stage(const templates::Problem& problem, const templates::
   return launch(product(problem, config.tokens), plan(config), target);
 }
 
-templates::Problem common(const Problem& problem, DataType activation) {
+templates::Problem common_problem(const Problem& problem, DataType activation) {
   templates::Problem p;
   p.op = Operation::kquant;
   p.activation = activation;
@@ -137,7 +137,7 @@ templates::Problem common(const Problem& problem, DataType activation) {
   return p;
 }
 
-templates::Config common(const Problem& problem, const Config& config) {
+templates::Config common_config(const Problem& problem, const Config& config) {
   templates::Config c;
   c.path = Path::gemv;
   c.tokens = problem.m;

@@ -30,8 +30,14 @@ class Gemv {
   void column_descriptors();
   Operand descriptor(const std::string& name, const Operand& base, const Operand& bytes);
   void passes();
+  /// Superblocks that a pass of that width takes.
+  [[nodiscard]] std::int64_t covered(unsigned width) const {
+    return width * b_.kernel().target->wave_size / 32;
+  }
+  [[nodiscard]] bool wave64() const { return b_.kernel().target->wave_size == 64; }
   void main_loop(Pass& pass, std::int64_t trips);
   void sum_lanes();
+  void sum_rows();
   void store();
 
   ir::Builder b_;
@@ -108,9 +114,10 @@ void Gemv::main_loop(Pass& pass, std::int64_t trips) {
   const Operand w = b_.sgpr("weights_offset"), x = b_.sgpr("x_offset");
   b_.emit(s_mov_b32, {w}, {imm(0)});
   b_.emit(s_mov_b32, {x}, {imm(0)});
-  b_.block("superblocks", fmt::format("{} passes of {} superblocks", trips, widest));
+  b_.block("superblocks", fmt::format("{} passes of {} superblocks", trips, covered(widest)));
   ir::CountedLoop& loop = b_.make_loop("superblocks", trips);
-  loop.inductions = {{w, widest * block_bytes(p_.type), 0, 0}, {x, widest * activation_block_bytes, 0, 0}};
+  loop.inductions = {{w, covered(widest) * block_bytes(p_.type), 0, 0},
+                     {x, covered(widest) * activation_block_bytes, 0, 0}};
   b_.set_stage(0);
   pass.load(w, x);
   b_.set_stage(1);
@@ -118,17 +125,19 @@ void Gemv::main_loop(Pass& pass, std::int64_t trips) {
   b_.set_stage(0);
 }
 
-/// Passes of four superblocks in the loop, then the two and the one that may be left over. Those are loaded
-/// before the loop, where they wait for nobody; but after it where many activations would fill the registers.
+/// Passes of four (in wave64 eight) superblocks in the loop, then narrower ones over what is left, of which
+/// in wave64 the last may be a half one. Those are loaded before the loop, where they wait for nobody; but
+/// after it where many activations would fill the registers.
 void Gemv::passes() {
-  const std::int64_t blocks = p_.k / superblock, trips = blocks / widest;
+  const std::int64_t blocks = p_.k / superblock, trips = blocks / covered(widest);
   std::vector<std::unique_ptr<Pass>> rest;
-  std::int64_t first = trips * widest;
+  std::int64_t first = trips * covered(widest);
   for (const unsigned width : {2U, 1U}) {
-    if ((blocks & width) == 0) continue;
+    if (blocks - first < covered(width)) continue;
     rest.push_back(make_pass(context_, width, first));
-    first += width;
+    first += covered(width);
   }
+  if (first < blocks) rest.push_back(make_pass(context_, 1, first, true));
   std::unique_ptr<Pass> main;
   if (trips > 0) {
     main = make_pass(context_, widest, 0);
@@ -152,7 +161,8 @@ void Gemv::passes() {
 /// both lanes.
 void Gemv::sum_lanes() {
   for (const unsigned distance : {1U, 2U, 4U, 8U})
-    for (const Operand& acc : acc_) butterfly(b_.emit(v_add_f32, {acc}, {acc, acc}), distance);
+    for (const Operand& acc : acc_) butterfly(b_, b_.emit(v_add_f32, {acc}, {acc, acc}), distance);
+  if (wave64()) return sum_rows();
   const Operand low = context_.constant(0x76543210), high = context_.constant(0xFEDCBA98);
   for (const Operand& acc : acc_) {
     Operand other = b_.vgpr("other_half");
@@ -163,10 +173,32 @@ void Gemv::sum_lanes() {
   }
 }
 
-/// Lane r stores row r; the descriptor ends with the wave's rows, so the other lanes' stores are dropped.
+/// The sums of four rows of lanes, which end in the last of them: row 1 gets row 0's, 3 gets 2's, then 3 gets
+/// 1's.
+void Gemv::sum_rows() {
+  const auto add = [this](unsigned control, unsigned row_mask) {
+    for (const Operand& acc : acc_) {
+      isa::Dpp& dpp = b_.emit(v_add_f32, {acc}, {acc, acc}).mi.mods.dpp;
+      dpp.kind = isa::Dpp::Kind::dpp16;
+      dpp.ctrl = static_cast<std::uint16_t>(control);
+      dpp.row_mask = static_cast<std::uint8_t>(row_mask);
+    }
+  };
+  constexpr unsigned row_bcast_15 = 0x142, row_bcast_31 = 0x143;
+  add(row_bcast_15, 0xA);
+  add(row_bcast_31, 0xC);
+}
+
+/// Lane r (in wave64 of the last sixteen) stores row r; the descriptor ends with the wave's rows, so the
+/// other lanes' stores are dropped.
 void Gemv::store() {
   const Operand address = b_.vgpr("out_at"), left = b_.sgpr("rows_left"), bytes = b_.sgpr("out_bytes");
-  b_.emit(v_lshlrev_b32, {address}, {imm(2), context_.lane});
+  Operand lane = context_.lane;
+  if (wave64()) {
+    lane = b_.vgpr("storing_lane");  // the others are beyond the descriptor, being negative
+    b_.emit(v_add_nc_u32, {lane}, {imm(-48), context_.lane});
+  }
+  b_.emit(v_lshlrev_b32, {address}, {imm(2), lane});
   b_.emit(s_sub_i32, {left}, {imm(p_.n), row0_});
   b_.emit(s_min_i32, {left}, {left, imm(c_.rows)});
   b_.emit(s_max_i32, {left}, {left, imm(0)});
@@ -178,8 +210,8 @@ void Gemv::store() {
   b_.emit(s_addc_u32, {base.slice(1)}, {output_.slice(1), base.slice(1)});
   std::vector<Operand> is_row(c_.rows);
   for (unsigned r = 1; r < c_.rows; ++r) {
-    is_row[r] = b_.sgpr("is_row", 1);
-    b_.emit(v_cmp_eq_u32, {is_row[r]}, {imm(r), context_.lane});
+    is_row[r] = b_.sgpr("is_row", mask_width(b_));
+    b_.emit(v_cmp_eq_u32, {is_row[r]}, {imm(r), lane});
   }
   for (unsigned m = 0; m < p_.m; ++m) {
     Operand value = acc_[m];

@@ -9,9 +9,10 @@
 //
 // One wave computes `rows` rows. The lanes of a load share superblocks: with 16 bytes a lane, 32 lanes read
 // the quants of four neighbouring superblocks; what is left of a row after the fours is read with 8 or 4
-// bytes a lane, two superblocks or one, so that every lane has work for any number of superblocks. Dot
-// products are exact integers (v_dot4_i32_iu8), scaled and summed in f32 in an order that depends on neither
-// `rows` nor the other activations: a row's result has the same bits for any m.
+// bytes a lane, two superblocks or one, so that every lane has work for any number of superblocks. Waves of
+// 64 take twice as many superblocks at a time; only of an odd number half of one pass's lanes have none. Dot
+// products are exact integers (v_dot4_i32_iu8, on gfx9 v_dot4_i32_i8), scaled and summed in f32 in an order
+// that depends on neither `rows` nor the other activations: a row's result has the same bits for any m.
 #pragma once
 
 #include <cstdint>
@@ -48,13 +49,13 @@ struct Config {
   unsigned waves_per_simd = 0;  ///< occupancy wanted; 0 = the highest at which the registers fit
 };
 
-/// Checks every field. Errors name field, value and what is allowed; unsupported for wave64 targets.
+/// Checks every field. Errors name field, value and what is allowed.
 Result<Problem> normalise(const Problem& problem, const target::Target& target);
 Result<Config> normalise(const Config& config, const Problem& problem, const target::Target& target);
 
 /// The same product as the doors of problem.hpp and kernel.hpp say it, of activations of that type.
-templates::Problem common(const Problem& problem, DataType activation = DataType::bf16);
-templates::Config common(const Problem& problem, const Config& config);
+templates::Problem common_problem(const Problem& problem, DataType activation = DataType::bf16);
+templates::Config common_config(const Problem& problem, const Config& config);
 
 /// Grid, block and arguments (workspace, weights, output) of normalised problem and Config.
 Launch launch(const Problem& problem, const Config& config, const target::Target& target);

@@ -30,16 +30,29 @@ Operand Pass::linear(const char* name, std::int64_t constant, std::initializer_l
   b_.emit(v_mov_b32, {sum}, {imm(constant)});
   for (const Term& t : terms) {
     if (!t.reg.is_reg()) continue;
-    b_.emit(v_mad_u32_u24, {sum}, {t.reg, imm(t.factor), sum});
+    b_.emit(v_mad_u32_u24, {sum}, {t.reg, factor(t.factor), sum});
   }
   return sum;
+}
+
+Operand Pass::factor(std::int64_t value) {
+  if (b_.kernel().target->vop3_literal || isa::is_inline_integer(value)) return imm(value);
+  return c_.constant(static_cast<std::uint32_t>(value));
+}
+
+Operand Pass::existing(const Operand& address) {
+  if (!half_pass_) return address;
+  if (!missing_.is_reg()) missing_ = binary(v_lshrrev_b32, "missing", imm(5), c_.lane);
+  b_.emit(v_lshl_or_b32, {address}, {missing_, imm(31), address});
+  return address;
 }
 
 /// A superblock's 128 bytes of low quants are 32 dwords: 32 / width lanes take it.
 void Pass::geometry() {
   const unsigned lanes = 32 / width_, per_chunk = 8 / width_;
-  index_ = width_ == 1 ? c_.lane : binary(v_and_b32, "index", imm(lanes - 1), c_.lane);
-  if (width_ > 1) group_ = binary(v_lshrrev_b32, "group", imm(std::countr_zero(lanes)), c_.lane);
+  const bool one = lanes == wave_size();
+  index_ = one ? c_.lane : binary(v_and_b32, "index", imm(lanes - 1), c_.lane);
+  if (!one) group_ = binary(v_lshrrev_b32, "group", imm(std::countr_zero(lanes)), c_.lane);
   chunk_ = binary(v_lshrrev_b32, "chunk", imm(std::countr_zero(per_chunk)), index_);
   byte_ = binary(v_and_b32, "byte", imm(per_chunk - 1), index_);
   b_.emit(v_lshlrev_b32, {byte_}, {imm(std::countr_zero(4 * width_)), byte_});
@@ -63,6 +76,7 @@ isa::Opcode Pass::wide_load(unsigned dwords) {
 
 Pass::RunPlace Pass::place_run(const Operand& address, unsigned dwords) {
   RunPlace place;
+  existing(address);
   place.shift = binary(v_and_b32, "shift_bytes", imm(2), address);
   place.last = binary(v_add_nc_u32, "last_at", imm(4 * dwords - 2), address);
   b_.emit(v_and_b32, {place.last}, {imm(-4), place.last});
@@ -93,9 +107,13 @@ void Pass::load_activations(const Operand& offset, std::int32_t second_half) {
 }
 
 /// Four products of bytes; `x` is signed. gfx11 and later say so in neg_lo: without it a byte is unsigned,
-/// whatever the mnemonic.
+/// whatever the mnemonic. gfx9 takes both as signed, which quants that are not are below 128 for.
 Operand Pass::dot(bool first_signed, const Operand& quants, const Operand& x, const Operand& sum) {
   const Operand next = b_.vgpr("dot");
+  if (b_.kernel().target->generation == target::Generation::gfx9) {
+    b_.emit(v_dot4_i32_i8, {next}, {quants, x, sum});
+    return next;
+  }
   b_.emit(v_dot4_i32_iu8, {next}, {quants, x, sum}).mi.mods.neg_lo = first_signed ? 3 : 2;
   return next;
 }
@@ -118,11 +136,11 @@ void Pass::accumulate(const Operand& acc, const Operand& a, const Operand& b) {
   b_.emit(v_fma_f32, {acc}, {a, b, acc});
 }
 
-std::unique_ptr<Pass> make_pass(Context& context, unsigned width, std::int64_t first) {
-  if (context.p.type == Type::q6_k) return std::make_unique<PassQ6>(context, width, first);
-  if (context.p.type == Type::q8_0) return std::make_unique<PassQ8>(context, width, first);
-  if (context.p.type == Type::q4_0) return std::make_unique<PassQ4>(context, width, first);
-  return std::make_unique<PassQ45>(context, width, first);
+std::unique_ptr<Pass> make_pass(Context& context, unsigned width, std::int64_t first, bool half) {
+  if (context.p.type == Type::q6_k) return std::make_unique<PassQ6>(context, width, first, half);
+  if (context.p.type == Type::q8_0) return std::make_unique<PassQ8>(context, width, first, half);
+  if (context.p.type == Type::q4_0) return std::make_unique<PassQ4>(context, width, first, half);
+  return std::make_unique<PassQ45>(context, width, first, half);
 }
 
 }  // namespace wavejit::templates::kquant

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Private to the K-quant family: one pass over `width` neighbouring superblocks of a row, each lane taking
-// `width` dwords of their quants, and what a pass of each type loads and computes.
+// Private to the K-quant family: one pass over neighbouring superblocks of a row, `width` of them in wave32
+// and twice as many in wave64, each lane taking `width` dwords of their quants, and what a pass of each type
+// loads and computes.
 #pragma once
 
 #include <array>
@@ -30,9 +31,9 @@ struct Context {
 
 class Pass {
  public:
-  /// `first`: the superblock that lane 0 starts with.
-  Pass(Context& context, unsigned width, std::int64_t first)
-      : c_(context), b_(context.b), width_(width), first_(first) {}
+  /// `first`: the superblock that lane 0 starts with. `half`: of a pass over two, the second does not exist.
+  Pass(Context& context, unsigned width, std::int64_t first, bool half)
+      : c_(context), b_(context.b), width_(width), first_(first), half_pass_(half) {}
   virtual ~Pass() = default;
   Pass(const Pass&) = delete;
   Pass& operator=(const Pass&) = delete;
@@ -51,7 +52,13 @@ class Pass {
   };
   /// constant + sum of reg * factor, in a VGPR; registers and factors below 2^24.
   isa::Operand linear(const char* name, std::int64_t constant, std::initializer_list<Term> terms);
+  /// An instruction's constant factor.
+  isa::Operand factor(std::int64_t value);
   void geometry();
+  /// The address, which in a half pass lies beyond every descriptor for the lanes of the superblock that does
+  /// not exist: they load zeros, which add nothing.
+  isa::Operand existing(const isa::Operand& address);
+  [[nodiscard]] unsigned wave_size() const { return b_.kernel().target->wave_size; }
   isa::Operand fetch(isa::Opcode op, const char* name, unsigned dwords, const isa::Operand& address,
                      const isa::Operand& descriptor, const isa::Operand& offset, std::int32_t immediate = 0);
   [[nodiscard]] std::int64_t lane_bytes() const { return std::int64_t{4} * width_; }
@@ -82,12 +89,14 @@ class Pass {
   ir::Builder& b_;
   unsigned width_;
   std::int64_t first_;
+  bool half_pass_;
+  isa::Operand missing_;        ///< of a half pass: 1 in the lanes of what does not exist
   isa::Operand index_, group_;  ///< lane's place in its superblock's lanes; which superblock (none if one)
   isa::Operand chunk_, byte_;   ///< of the lane's first quant byte p: p / 32, p % 32
   isa::Operand x_address_, d_address_;
   std::vector<isa::Operand> x_low_, x_high_, d_;  ///< per row of activations
 };
 
-std::unique_ptr<Pass> make_pass(Context& context, unsigned width, std::int64_t first);
+std::unique_ptr<Pass> make_pass(Context& context, unsigned width, std::int64_t first, bool half = false);
 
 }  // namespace wavejit::templates::kquant

@@ -14,11 +14,13 @@ void PassQ45::setup() {
   geometry();
   const std::int64_t bytes = block_bytes(c_.p.type), base = first_ * bytes,
                      x_base = first_ * activation_block_bytes;
-  header_address_ = linear("header_at", base, {{group_, bytes}});
-  quant_address_ = linear("quants_at", base + (five() ? 48 : 16), {{group_, bytes}, {index_, lane_bytes()}});
-  if (five()) fifth_address_ = linear("fifth_bits_at", base + 16, {{group_, bytes}, {byte_, 1}});
-  x_address_ = linear("x_at", x_base, {{group_, activation_block_bytes}, {chunk_, 64}, {byte_, 1}});
-  d_address_ = linear("d_at", x_base + superblock, {{group_, activation_block_bytes}, {chunk_, 16}});
+  header_address_ = existing(linear("header_at", base, {{group_, bytes}}));
+  quant_address_ =
+      existing(linear("quants_at", base + (five() ? 48 : 16), {{group_, bytes}, {index_, lane_bytes()}}));
+  if (five()) fifth_address_ = existing(linear("fifth_bits_at", base + 16, {{group_, bytes}, {byte_, 1}}));
+  x_address_ = existing(linear("x_at", x_base, {{group_, activation_block_bytes}, {chunk_, 64}, {byte_, 1}}));
+  d_address_ =
+      existing(linear("d_at", x_base + superblock, {{group_, activation_block_bytes}, {chunk_, 16}}));
 
   // The lane wants sc and m of sub-blocks 2c and 2c + 1: two neighbouring bytes of the twelve, in the lower
   // half of a dword for even c, in the upper for odd. For c >= 2 they are put together of nibbles and the

@@ -11,11 +11,6 @@ using isa::imm;
 using isa::Operand;
 using enum isa::Opcode;
 
-namespace {
-/// From a read of Q8_0 to the second of the same pass: two superblocks.
-constexpr std::int32_t second_read = 2 * 272, second_x = 2 * activation_block_bytes;
-}  // namespace
-
 void PassQ8::setup() {
   const unsigned parts = 8 / dwords(), shift = parts == 2 ? 1 : 2;  // lanes of a block
   const Operand block = binary(v_lshrrev_b32, "block", imm(shift), c_.lane);
@@ -23,13 +18,13 @@ void PassQ8::setup() {
   const Operand superblock_index = binary(v_lshrrev_b32, "superblock", imm(3), block);
   const Operand in_superblock = binary(v_and_b32, "block_in_superblock", imm(7), block);
   const std::int64_t base = first_ * block_bytes(Type::q8_0), x_base = first_ * activation_block_bytes;
-  scale_at_ = linear("scale_at", base, {{block, 34}});
+  scale_at_ = existing(linear("scale_at", base, {{block, 34}}));
   quants_at_ = place_run(linear("quants_at", base + 2, {{block, 34}, {part, read_bytes()}}), dwords());
-  x_address_ =
+  x_address_ = existing(
       linear("x_at", x_base,
-             {{superblock_index, activation_block_bytes}, {in_superblock, 32}, {part, read_bytes()}});
-  d_address_ = linear("d_of_x_at", x_base + superblock,
-                      {{superblock_index, activation_block_bytes}, {in_superblock, 8}});
+             {{superblock_index, activation_block_bytes}, {in_superblock, 32}, {part, read_bytes()}}));
+  d_address_ = existing(linear("d_of_x_at", x_base + superblock,
+                               {{superblock_index, activation_block_bytes}, {in_superblock, 8}}));
 }
 
 void PassQ8::load(const Operand& weights, const Operand& activations) {
@@ -37,13 +32,13 @@ void PassQ8::load(const Operand& weights, const Operand& activations) {
   quants_.clear();
   for (const Operand& row : c_.rows)
     for (unsigned i = 0; i < reads(); ++i) {
-      const std::int32_t at = i == 0 ? 0 : second_read;
+      const auto at = static_cast<std::int32_t>(i * superblocks_per_read() * block_bytes(Type::q8_0));
       quants_.push_back(fetch_run(quants_at_, dwords(), row, weights, at));
       scales_.push_back(fetch(buffer_load_u16, "d", 1, scale_at_, row, weights, at));
     }
   for (const Operand& column : c_.columns)
     for (unsigned i = 0; i < reads(); ++i) {
-      const std::int32_t at = i == 0 ? 0 : second_x;
+      const auto at = static_cast<std::int32_t>(i * superblocks_per_read() * activation_block_bytes);
       x_.push_back(fetch(wide_load(dwords()), "x", dwords(), x_address_, column, activations, at));
       d_.push_back(fetch(buffer_load_b32, "d_of_x", 1, d_address_, column, activations, at));
     }
@@ -76,11 +71,13 @@ void PassQ4::setup() {
   const Operand part = binary(v_and_b32, "part", imm(parts - 1), index_);
   const std::int64_t bytes = block_bytes(Type::q4_0), base = first_ * bytes,
                      x_base = first_ * activation_block_bytes;
-  scale_at_ = linear("scale_at", base, {{group_, bytes}, {block, 18}});
+  scale_at_ = existing(linear("scale_at", base, {{group_, bytes}, {block, 18}}));
   quants_at_ =
       place_run(linear("quants_at", base + 2, {{group_, bytes}, {block, 18}, {part, lane_bytes()}}), width_);
-  x_address_ = linear("x_at", x_base, {{group_, activation_block_bytes}, {block, 32}, {part, lane_bytes()}});
-  d_address_ = linear("d_of_x_at", x_base + superblock, {{group_, activation_block_bytes}, {block, 8}});
+  x_address_ =
+      existing(linear("x_at", x_base, {{group_, activation_block_bytes}, {block, 32}, {part, lane_bytes()}}));
+  d_address_ =
+      existing(linear("d_of_x_at", x_base + superblock, {{group_, activation_block_bytes}, {block, 8}}));
 }
 
 void PassQ4::load(const Operand& weights, const Operand& activations) {

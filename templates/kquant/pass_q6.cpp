@@ -25,15 +25,15 @@ PassQ6::Addresses PassQ6::addresses(const Operand& phase) {
   Addresses a;
   const auto at = [&](const char* name, std::int64_t constant, std::initializer_list<Term> terms) {
     const Operand address = linear(name, first_ * block + constant, terms);
-    if (group_.is_reg()) b_.emit(v_mad_u32_u24, {address}, {group_, imm(block), address});
+    if (group_.is_reg()) b_.emit(v_mad_u32_u24, {address}, {group_, factor(block), address});
     if (phase.is_reg()) b_.emit(v_add_nc_u32, {address}, {phase, address});
     return address;
   };
   a.low = place_run(at("low_at", 0, {{index_, lane_bytes()}}), width_);
   a.high = place_run(at("high_at", high_at, {{half_, 32}, {byte_, 1}}), width_);
   const Operand sixteenth = binary(v_lshrrev_b32, "sixteenth", imm(4), byte_);
-  a.scales = at("scales_at", scales_at, {{half_, 8}, {quarter_, 2}, {sixteenth, 1}});
-  a.d = at("d_at", d_at, {});
+  a.scales = existing(at("scales_at", scales_at, {{half_, 8}, {quarter_, 2}, {sixteenth, 1}}));
+  a.d = existing(at("d_at", d_at, {}));
   return a;
 }
 
@@ -48,10 +48,10 @@ void PassQ6::setup() {
   for (std::size_t r = 0; r < (differ ? c_.rows.size() : 1); ++r)
     addresses_.push_back(addresses(c_.phases[r]));
   const std::int64_t base = first_ * activation_block_bytes;
-  x_address_ =
-      linear("x_at", base, {{group_, activation_block_bytes}, {half_, 128}, {quarter_, 32}, {byte_, 1}});
-  d_address_ =
-      linear("d_of_x_at", base + superblock, {{group_, activation_block_bytes}, {half_, 32}, {quarter_, 8}});
+  x_address_ = existing(
+      linear("x_at", base, {{group_, activation_block_bytes}, {half_, 128}, {quarter_, 32}, {byte_, 1}}));
+  d_address_ = existing(
+      linear("d_of_x_at", base + superblock, {{group_, activation_block_bytes}, {half_, 32}, {quarter_, 8}}));
 }
 
 void PassQ6::load(const Operand& weights, const Operand& activations) {

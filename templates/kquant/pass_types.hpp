@@ -60,9 +60,10 @@ class PassQ8 final : public Pass {
   void multiply(const std::vector<isa::Operand>& acc) override;
 
  private:
-  /// 64 dwords of quants a superblock: two reads of 16 blocks each, or one of 16 or 8.
+  /// 64 dwords of quants a superblock: two reads of half the pass's superblocks each, or one of all.
   [[nodiscard]] unsigned reads() const { return width_ == 4 ? 2 : 1; }
   [[nodiscard]] unsigned dwords() const { return width_ == 1 ? 2 : 4; }
+  [[nodiscard]] std::int64_t superblocks_per_read() const { return wave_size() * dwords() / 64; }
   [[nodiscard]] std::int64_t read_bytes() const { return std::int64_t{4} * dwords(); }
   RunPlace quants_at_;
   isa::Operand scale_at_;

@@ -20,7 +20,8 @@ std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; 
 /// Two rows a wave read the activations once for both, and have twice the bytes in flight; but only where
 /// there are rows enough to fill the machine with waves all the same.
 unsigned choose_rows(const Problem& p, const target::Target& target) {
-  const std::int64_t simds = std::int64_t{target.compute_units} * target.simds_per_wgp / 2;
+  const bool wgp = target.generation != target::Generation::gfx9;  // of two compute units
+  const std::int64_t simds = std::int64_t{target.compute_units} * target.simds_per_wgp / (wgp ? 2 : 1);
   return p.m <= 2 && p.n >= 2 * simds * target.max_waves_per_simd ? 2 : 1;
 }
 
@@ -35,10 +36,7 @@ std::int64_t row_bytes(const Problem& p) { return p.k / superblock * block_bytes
 
 std::int64_t activation_row_bytes(const Problem& p) { return p.k / superblock * activation_block_bytes; }
 
-Result<Problem> normalise(const Problem& p, const target::Target& target) {
-  if (target.wave_size != 32)
-    return fail_field(ErrorCode::unsupported, "target", std::string(target.name),
-                      "one with waves of 32 lanes");
+Result<Problem> normalise(const Problem& p, const target::Target& /*target*/) {
   if (p.type > Type::q4_0)
     return bad("weight_type", static_cast<std::int64_t>(p.type), "q4_k, q5_k, q6_k, q8_0 or q4_0");
   if (p.n < 1 || p.n > 0x7FFFFFFF) return bad("n", p.n, "between 1 and 2^31 - 1");

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <bit>
 #include <span>
 
 #include "generator/ir/builder.hpp"
@@ -15,11 +17,10 @@ using isa::imm;
 using isa::Operand;
 using enum isa::Opcode;
 
-constexpr unsigned per_lane = 8;  ///< elements; four lanes share a block of 32
-
 class Quantiser {
  public:
-  Quantiser(ir::Kernel& kernel, const QuantiseProblem& problem) : b_(kernel), p_(problem) {}
+  Quantiser(ir::Kernel& kernel, const QuantiseProblem& problem)
+      : b_(kernel), p_(problem), per_lane_(superblock / kernel.target->wave_size), sharing_(32 / per_lane_) {}
   void run();
 
  private:
@@ -27,7 +28,7 @@ class Quantiser {
   std::vector<Operand> load();
   Operand binary(isa::Opcode op, const char* name, const Operand& a, const Operand& b);
   Operand fma(const char* name, const Operand& a, const Operand& b, const Operand& c);
-  void over_four_lanes(isa::Opcode op, const Operand& value);
+  void over_block(isa::Opcode op, const Operand& value);
   Operand largest(const std::vector<Operand>& x);
   Operand sum(const std::vector<Operand>& x);
   Operand scale(const Operand& largest);
@@ -37,6 +38,8 @@ class Quantiser {
 
   ir::Builder b_;
   const QuantiseProblem& p_;
+  const unsigned per_lane_;  ///< elements: 8 in wave32, 4 in wave64
+  const unsigned sharing_;   ///< lanes that share a block of 32
   Entry entry_;
 };
 
@@ -57,19 +60,21 @@ Operand Quantiser::descriptor(const char* name, const Operand& base, std::int64_
 
 /// The lane's elements as f32.
 std::vector<Operand> Quantiser::load() {
-  const unsigned size = bytes(p_.input), quads = per_lane * size / 16;
+  const unsigned size = bytes(p_.input), dwords = std::min(per_lane_ * size / 4, 4U),
+                 loads = per_lane_ * size / (4 * dwords);
   const Operand d = descriptor("activations_desc", entry_.pointers[0], superblock * size),
                 at = b_.vgpr("input_at");
-  b_.emit(v_mul_u32_u24, {at}, {imm(std::int64_t{per_lane} * size), entry_.lane});
+  b_.emit(v_mul_u32_u24, {at}, {imm(std::int64_t{per_lane_} * size), entry_.lane});
   std::vector<Operand> loaded, x;
-  for (unsigned i = 0; i < quads; ++i) {
-    loaded.push_back(b_.vgpr("loaded", 4));
-    ir::Instruction& inst = b_.emit(buffer_load_b128, {loaded.back()}, {at, d, no_offset(b_)});
+  for (unsigned i = 0; i < loads; ++i) {
+    loaded.push_back(b_.vgpr("loaded", dwords));
+    ir::Instruction& inst =
+        b_.emit(dwords == 4 ? buffer_load_b128 : buffer_load_b64, {loaded.back()}, {at, d, no_offset(b_)});
     inst.mi.mods.offen = true;
     inst.mi.mods.offset = static_cast<std::int32_t>(16 * i);
     inst.mem = {ir::MemoryTag::Space::global, 0, false};
   }
-  for (unsigned e = 0; e < per_lane; ++e) {
+  for (unsigned e = 0; e < per_lane_; ++e) {
     const Operand word = loaded[e * size / 16].slice(e * size % 16 / 4);
     if (p_.input == DataType::f32) {
       x.push_back(word);
@@ -100,9 +105,10 @@ Operand Quantiser::fma(const char* name, const Operand& a, const Operand& b, con
   return result;
 }
 
-/// Every lane of a quad ends with the same value: both sides of a step combine the same two.
-void Quantiser::over_four_lanes(isa::Opcode op, const Operand& value) {
-  for (const unsigned distance : {1U, 2U}) butterfly(b_.emit(op, {value}, {value, value}), distance);
+/// Every lane of a block ends with the same value: both sides of a step combine the same two.
+void Quantiser::over_block(isa::Opcode op, const Operand& value) {
+  for (unsigned distance = 1; distance < sharing_; distance *= 2)
+    butterfly(b_, b_.emit(op, {value}, {value, value}), distance);
 }
 
 Operand Quantiser::largest(const std::vector<Operand>& x) {
@@ -111,12 +117,12 @@ Operand Quantiser::largest(const std::vector<Operand>& x) {
     return o;
   };
   Operand most = binary(v_max_f32, "largest", magnitude(x[0]), magnitude(x[1]));
-  for (unsigned e = 2; e < per_lane; e += 2) {
+  for (unsigned e = 2; e < per_lane_; e += 2) {
     const Operand next = b_.vgpr("largest");
     b_.emit(v_max3_f32, {next}, {most, magnitude(x[e]), magnitude(x[e + 1])});
     most = next;
   }
-  over_four_lanes(v_max_f32, most);
+  over_block(v_max_f32, most);
   return most;
 }
 
@@ -128,17 +134,17 @@ Operand Quantiser::sum(const std::vector<Operand>& x) {
       next.push_back(binary(v_add_f32, "sum", level[i], level[i + 1]));
     level = next;
   }
-  over_four_lanes(v_add_f32, level[0]);
+  over_block(v_add_f32, level[0]);
   return level[0];
 }
 
 /// largest / 127, correctly rounded: a product with the rounded 1 / 127 and one correction by the exact
 /// remainder (Markstein 1990).
 Operand Quantiser::scale(const Operand& largest) {
-  constexpr std::int64_t one_127th = 0x3C010204, minus_127 = 0xC2FE0000;
-  const Operand first = binary(v_mul_f32, "scale", imm(one_127th), largest);
-  const Operand remainder = fma("remainder", first, imm(minus_127), largest);
-  return fma("scale", remainder, imm(one_127th), first);
+  const Operand one_127th = vop3_constant(b_, 0x3C010204), minus_127 = vop3_constant(b_, 0xC2FE0000);
+  const Operand first = binary(v_mul_f32, "scale", one_127th, largest);
+  const Operand remainder = fma("remainder", first, minus_127, largest);
+  return fma("scale", remainder, one_127th, first);
 }
 
 Operand Quantiser::inverse(const Operand& scale) {
@@ -149,23 +155,25 @@ Operand Quantiser::inverse(const Operand& scale) {
   return fma("inverse", error, first, first);
 }
 
-/// Eight quants in two dwords.
+/// Four quants a dword.
 Operand Quantiser::quantised(const std::vector<Operand>& x, const Operand& inverse) {
-  constexpr std::uint32_t half = 0x3F000000, sign = 0x7FFFFFFF;
+  constexpr std::uint32_t half = 0x3F000000;
+  const Operand sign = vop3_constant(b_, 0x7FFFFFFF), lower = vop3_constant(b_, 0x0C0C0400),
+                upper = vop3_constant(b_, 0x04000C0C);
   std::vector<Operand> q;
   for (const Operand& value : x) {
     const Operand t = binary(v_mul_f32, "t", value, inverse), away = b_.vgpr("half"), integer = b_.vgpr("q");
-    b_.note("1/2 with the sign of x").emit(v_bfi_b32, {away}, {imm(sign), isa::fimm(half), t});
+    b_.note("1/2 with the sign of x").emit(v_bfi_b32, {away}, {sign, isa::fimm(half), t});
     b_.emit(v_add_f32, {t}, {t, away});
     b_.note("toward zero").emit(v_cvt_i32_f32, {integer}, {t});
     q.push_back(integer);
   }
-  const Operand packed = b_.vgpr("packed", 2);
-  for (unsigned d = 0; d < 2; ++d) {
+  const Operand packed = b_.vgpr("packed", per_lane_ / 4);
+  for (unsigned d = 0; d < per_lane_ / 4; ++d) {
     const std::span<const Operand> four = std::span(q).subspan(std::size_t{4} * d, 4);
     const Operand low = b_.vgpr("low"), high = b_.vgpr("high");
-    b_.emit(v_perm_b32, {low}, {four[1], four[0], imm(0x0C0C0400)});
-    b_.emit(v_perm_b32, {high}, {four[3], four[2], imm(0x04000C0C)});
+    b_.emit(v_perm_b32, {low}, {four[1], four[0], lower});
+    b_.emit(v_perm_b32, {high}, {four[3], four[2], upper});
     b_.emit(v_or_b32, {packed.slice(d)}, {low, high});
   }
   return packed;
@@ -174,15 +182,16 @@ Operand Quantiser::quantised(const std::vector<Operand>& x, const Operand& inver
 void Quantiser::store(const Operand& q, const Operand& d_and_s) {
   const Operand d = descriptor("workspace_desc", entry_.pointers[1], activation_block_bytes);
   const auto put = [&](const Operand& data, const Operand& at) {
-    ir::Instruction& inst = b_.emit(buffer_store_b64, {}, {data, at, d, no_offset(b_)});
+    ir::Instruction& inst =
+        b_.emit(data.width == 2 ? buffer_store_b64 : buffer_store_b32, {}, {data, at, d, no_offset(b_)});
     inst.mi.mods.offen = true;
     inst.mem = {ir::MemoryTag::Space::global, 1, false};
   };
-  put(q, binary(v_lshlrev_b32, "quants_at", imm(3), entry_.lane));
-  // One lane of four stores d and s; the others' addresses are out of bounds.
-  const Operand at = b_.vgpr("scale_at"), place = binary(v_and_b32, "place", imm(3), entry_.lane);
-  const Operand first = b_.sgpr("first_of_four");
-  b_.emit(v_lshlrev_b32, {at}, {imm(1), entry_.lane});
+  put(q, binary(v_lshlrev_b32, "quants_at", imm(std::countr_zero(per_lane_)), entry_.lane));
+  // One lane of a block stores its d and s, 8 bytes; the others' addresses are out of bounds.
+  const Operand at = b_.vgpr("scale_at"), place = binary(v_and_b32, "place", imm(sharing_ - 1), entry_.lane);
+  const Operand first = b_.sgpr("first_of_block", mask_width(b_));
+  b_.emit(v_lshlrev_b32, {at}, {imm(std::countr_zero(8 / sharing_)), entry_.lane});
   b_.emit(v_add_nc_u32, {at}, {imm(superblock), at});
   b_.emit(v_cmp_eq_u32, {first}, {imm(0), place});
   const Operand outside = b_.vgpr("outside");
@@ -197,9 +206,9 @@ void Quantiser::run() {
   b_.block("quantise", "256 elements");
   const std::vector<Operand> x = load();
   const Operand most = largest(x), total = sum(x), d = scale(most);
-  const Operand d_and_s = b_.vgpr("d_and_s", 2), enough = b_.sgpr("enough");
-  constexpr std::int64_t two_to_minus_100 = 0x0D800000;
-  b_.note("largest >= 2^-100").emit(v_cmp_le_f32, {enough}, {imm(two_to_minus_100), most});
+  const Operand d_and_s = b_.vgpr("d_and_s", 2), enough = b_.sgpr("enough", mask_width(b_));
+  const Operand two_to_minus_100 = vop3_constant(b_, 0x0D800000);
+  b_.note("largest >= 2^-100").emit(v_cmp_le_f32, {enough}, {two_to_minus_100, most});
   const Operand used = b_.vgpr("inverse"), kept = b_.vgpr("scale");
   b_.emit(v_cndmask_b32, {used}, {imm(0), inverse(d), enough});
   b_.emit(v_cndmask_b32, {kept}, {imm(0), d, enough});
@@ -226,13 +235,10 @@ ir::Kernel build(const QuantiseProblem& p, const target::Target& target) {
 
 }  // namespace
 
-Result<QuantiseProblem> normalise(const QuantiseProblem& p, const target::Target& target) {
+Result<QuantiseProblem> normalise(const QuantiseProblem& p, const target::Target& /*target*/) {
   const auto bad = [](std::string field, std::string given, std::string allowed) {
     return fail_field(ErrorCode::invalid_problem, std::move(field), std::move(given), std::move(allowed));
   };
-  if (target.wave_size != 32)
-    return fail_field(ErrorCode::unsupported, "target", std::string(target.name),
-                      "one with waves of 32 lanes");
   if (p.input != DataType::bf16 && p.input != DataType::f16 && p.input != DataType::f32)
     return bad("act", std::string(name(p.input)), "bf16, f16 or f32");
   constexpr std::int64_t most = 1 << 27;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The activations of kquant.hpp from rows of f32, f16 or bf16: for each 32 elements d = max |x| / 127, q = x
-// / d rounded half away from zero, s = the sum of x in f32. One wave takes 256 elements, 8 a lane.
+// / d rounded half away from zero, s = the sum of x in f32. One wave takes 256 elements.
 //
 // A block whose largest |x| is below 2^-100 counts as zero (d = 0, q = 0). An infinity or NaN among the
 // inputs, or a sum that overflows f32, makes d NaN, so that it shows in the result of whatever type of

@@ -12,8 +12,6 @@ namespace {
 
 using isa::Operand;
 
-constexpr unsigned lanes = 32;
-
 unsigned bytes_of(const isa::Instruction& inst) {
   switch (inst.op) {
     case isa::Opcode::buffer_load_u8:
@@ -32,8 +30,8 @@ unsigned bytes_of(const isa::Instruction& inst) {
 
 class Counter {
  public:
-  Counter(const sim::Probe& probe, std::uint64_t base, std::uint64_t size)
-      : probe_(probe), base_(base), size_(size) {}
+  Counter(const sim::Probe& probe, unsigned lanes, std::uint64_t base, std::uint64_t size)
+      : probe_(probe), lanes_(lanes), base_(base), size_(size) {}
 
   void look(const isa::Instruction& inst, std::uint32_t index);
   [[nodiscard]] WeightTraffic finish();
@@ -43,9 +41,10 @@ class Counter {
     if (o.kind == Operand::Kind::imm) return static_cast<std::uint32_t>(o.value);
     return o.is_physical(isa::RegClass::sgpr, isa::sreg::null) ? 0 : probe_.sgpr(o.index);
   }
-  void access(const isa::Instruction& inst, std::uint32_t index, std::uint32_t exec);
+  void access(const isa::Instruction& inst, std::uint32_t index, std::uint64_t exec);
 
   const sim::Probe& probe_;
+  const unsigned lanes_;  ///< of a wave
   std::uint64_t base_, size_;
   WeightTraffic t_;
   std::map<std::uint64_t, std::uint64_t> fetches_;  // per byte
@@ -55,13 +54,14 @@ void Counter::look(const isa::Instruction& inst, std::uint32_t index) {
   const isa::Pipe pipe = inst.pipe();
   const bool memory = pipe == isa::Pipe::vmem;
   if (!memory && pipe != isa::Pipe::valu && pipe != isa::Pipe::dot && pipe != isa::Pipe::trans) return;
-  const std::uint32_t exec = probe_.sgpr(isa::sreg::exec_lo);
-  t_.vector_slots += lanes;
-  t_.idle_slots += lanes - static_cast<unsigned>(std::popcount(exec));
+  std::uint64_t exec = probe_.sgpr(isa::sreg::exec_lo);
+  if (lanes_ == 64) exec |= std::uint64_t{probe_.sgpr(isa::sreg::exec_lo + 1)} << 32;
+  t_.vector_slots += lanes_;
+  t_.idle_slots += lanes_ - static_cast<unsigned>(std::popcount(exec));
   if (memory && inst.has(isa::flag::buffer)) access(inst, index, exec);
 }
 
-void Counter::access(const isa::Instruction& inst, std::uint32_t index, std::uint32_t exec) {
+void Counter::access(const isa::Instruction& inst, std::uint32_t index, std::uint64_t exec) {
   const unsigned at = inst.has(isa::flag::load) ? 0 : 1;  // a store's data comes first
   const Operand &address = inst.src[at], &descriptor = inst.src[at + 1U];
   const std::uint32_t soffset = scalar(inst.src[at + 2U]), records = probe_.sgpr(descriptor.index + 2);
@@ -71,7 +71,7 @@ void Counter::access(const isa::Instruction& inst, std::uint32_t index, std::uin
   load.instruction = index;
   load.lane_bytes = bytes_of(inst);
   std::set<std::uint64_t> touched;
-  for (unsigned lane = 0; lane < lanes; ++lane) {
+  for (unsigned lane = 0; lane < lanes_; ++lane) {
     if ((exec >> lane & 1) == 0) continue;
     std::uint64_t offset = static_cast<std::uint32_t>(inst.mods.offset);
     if (inst.mods.offen) offset += probe_.vgpr(address.index, lane);
@@ -83,8 +83,8 @@ void Counter::access(const isa::Instruction& inst, std::uint32_t index, std::uin
     for (unsigned b = 0; b < load.lane_bytes; ++b) touched.insert(base + offset + soffset + b - base_);
   }
   if (!inst.has(isa::flag::load) || base + (records == 0 ? 0 : records - 1) - base_ >= size_) return;
-  t_.load_slots += lanes;
-  t_.idle_load_slots += lanes - load.lanes;
+  t_.load_slots += lanes_;
+  t_.idle_load_slots += lanes_ - load.lanes;
   load.bytes = touched.size();
   std::uint64_t previous = 0;
   for (const std::uint64_t byte : touched) {
@@ -124,7 +124,7 @@ Result<WeightTraffic> weight_traffic(const lower::DecodedKernel& kernel, const s
                                      std::uint64_t size) {
   auto probe = sim::Probe::start(program, memory, launch);
   if (!probe) return std::unexpected(probe.error());
-  Counter counter(*probe, base, size);
+  Counter counter(*probe, kernel.wavefront_size, base, size);
   while (!probe->ended()) {
     const std::uint32_t index = probe->next();
     if (index >= kernel.instructions.size())

@@ -76,11 +76,28 @@ TEST_CASE("bits are the same from run to run and for every Config", "[kquant]") 
   }
 }
 
-TEST_CASE("every target with waves of 32 lanes", "[kquant]") {
-  for (const char* target : {"gfx1100", "gfx1151", "gfx1201"})
+TEST_CASE("every target", "[kquant]") {
+  for (const char* target : {"gfx1100", "gfx1151", "gfx1201", "gfx942", "gfx950"})
     for (const Type type : types) {
       INFO(target << " " << name(type));
       CHECK(harness::kquant::passes(
           {.problem = {.type = type, .n = 21, .k = 256 * 11, .m = 3}, .target = target}));
+    }
+}
+
+TEST_CASE("waves of 64 lanes: any number of superblocks, the same bits for any number of tokens",
+          "[kquant][cdna]") {
+  for (const Type type : types)
+    for (const std::int64_t blocks : {1, 2, 3, 4, 5, 7, 8, 9, 13, 16, 20, 23, 24}) {
+      const auto request = [&](unsigned m, unsigned rows) {
+        return Request{.problem = {.type = type, .n = 9, .k = 256 * blocks, .m = m},
+                       .config = {.rows = rows, .pipeline_depth = 1, .waves_per_simd = 0},
+                       .target = "gfx942"};
+      };
+      INFO(name(type) << ", " << blocks << " superblocks");
+      const auto one = report_of(request(1, 1));
+      const auto more = report_of(request(blocks % 2 == 0 ? 2 : 5, blocks % 3 == 0 ? 4 : 2));
+      for (std::int64_t row = 0; row < 9; ++row)
+        CHECK(std::bit_cast<std::uint32_t>(more.at(0, row)) == std::bit_cast<std::uint32_t>(one.at(0, row)));
     }
 }

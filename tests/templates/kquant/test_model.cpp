@@ -20,7 +20,8 @@ model::Estimate estimate_of(const Problem& problem, double bytes) {
   const target::Target& target = *target::find("gfx1151");
   const auto kernel = harness::kquant::generate(problem, {}, target);
   REQUIRE(kernel);
-  const auto shape = templates::launch(kernel->problem, kernel->config, target, problem.m, harness::kquant::product_stage);
+  const auto shape =
+      templates::launch(kernel->problem, kernel->config, target, problem.m, harness::kquant::product_stage);
   REQUIRE(shape);
   const auto object = lower::decode(kernel->code_object);
   REQUIRE(object);
