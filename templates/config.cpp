@@ -77,10 +77,14 @@ bool parse_gemv(const std::string& text, Config& c) {
 
 std::string canonical(const Config& c) {
   switch (c.path) {
-    case Path::skinny: return skinny::canonical(c);
-    case Path::gemv: return canonical_gemv(c);
-    case Path::mfma: return cdna::config_text(c);
-    case Path::tile: break;
+    case Path::skinny:
+      return skinny::canonical(c);
+    case Path::gemv:
+      return canonical_gemv(c);
+    case Path::mfma:
+      return cdna::config_text(c);
+    case Path::tile:
+      break;
   }
   return canonical_tile(c);
 }

@@ -37,10 +37,11 @@ struct Argument {
 /// them.
 unsigned stages(const Problem& problem, const Config& config);
 
-/// How a grid follows M: workgroups along `axis` = ceil(M * items_per_row / items_per_workgroup).
+/// How a grid follows M: workgroups along `axis` = ceil(M / rows) * factor.
 struct RowGrid {
   unsigned axis = 0;
-  std::int64_t items_per_row = 1, items_per_workgroup = 0;  ///< 0: the grid is the same for every M
+  std::int64_t rows = 0;  ///< 0: the grid is the same for every M
+  std::int64_t factor = 1;
 };
 
 /// How to launch one stage for one M.

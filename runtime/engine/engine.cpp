@@ -223,6 +223,11 @@ Result<Choice> Impl::choose(const Asked& asked, const templates::Selection& sele
     if (!stage) return std::unexpected(stage.error());
     stage->geometry = {launch->grid, launch->block, launch->dynamic_lds_bytes};
     stage->row_grid = launch->row_grid;
+    const auto fewest =
+        templates::launch(asked.problem, selection.config, *asked.target, std::min(selection.first, rows), i);
+    if (!fewest) return std::unexpected(fewest.error());
+    if (stage->geometry_for(std::min(selection.first, rows)).grid != fewest->grid)
+      return fail(ErrorCode::internal, (*code)->record.kernel + ": its grid does not follow M as it says");
     choice.workspace_bytes = std::max(choice.workspace_bytes, layout->workspace_bytes);
     choice.stages.push_back(std::move(*stage));
   }
@@ -241,7 +246,7 @@ Result<Choice> Impl::choose_fallback(const Asked& asked) {
   stage->geometry.block = {fallback::tile, fallback::tile, 1};
   stage->geometry.grid[0] =
       static_cast<std::uint32_t>((asked.problem.n + fallback::tile - 1) / fallback::tile);
-  stage->row_grid = {.axis = 1, .items_per_row = 1, .items_per_workgroup = fallback::tile};
+  stage->row_grid = {.axis = 1, .rows = fallback::tile, .factor = 1};
   Choice choice;
   choice.stages.push_back(std::move(*stage));
   return choice;

@@ -17,15 +17,6 @@ std::unexpected<Error> not_prepared(std::int64_t m, MRange range) {
                                 range.first, range.last));
 }
 
-device::Geometry geometry_of(const Stage& stage, std::int64_t m) {
-  device::Geometry g = stage.geometry;
-  const templates::RowGrid& rows = stage.row_grid;
-  if (rows.items_per_workgroup != 0)
-    g.grid[rows.axis] = static_cast<std::uint32_t>((m * rows.items_per_row + rows.items_per_workgroup - 1) /
-                                                   rows.items_per_workgroup);
-  return g;
-}
-
 Result<void> check(const Choice& choice, const Arguments& arguments, std::int64_t m) {
   Used used;
   for (const Stage& stage : choice.stages)
@@ -34,6 +25,14 @@ Result<void> check(const Choice& choice, const Arguments& arguments, std::int64_
 }
 
 }  // namespace
+
+device::Geometry Stage::geometry_for(std::int64_t m) const {
+  device::Geometry g = geometry;
+  if (row_grid.rows != 0)
+    g.grid[row_grid.axis] =
+        static_cast<std::uint32_t>((m + row_grid.rows - 1) / row_grid.rows * row_grid.factor);
+  return g;
+}
 
 const Choice& PlanData::piece(std::int64_t m) const {
   return choices[std::ranges::lower_bound(intervals, m, {}, &Interval::last)->choice];
@@ -60,7 +59,7 @@ Result<void> PlanData::launch(device::Stream stream, const Arguments& arguments)
     rows = std::min(most_rows, *m - first);
     for (const Stage& stage : piece(rows).stages) {
       pack(stage.layout, arguments, first, rows, kernarg);
-      auto ok = device->launch(*stage.module, geometry_of(stage, rows),
+      auto ok = device->launch(*stage.module, stage.geometry_for(rows),
                                std::span(kernarg).first(stage.layout.kernarg_bytes), stream);
       if (!ok) return ok;
     }

@@ -25,6 +25,8 @@ struct Stage {
   Layout layout;
   device::Geometry geometry;    ///< for some M
   templates::RowGrid row_grid;  ///< what another M changes of it
+
+  [[nodiscard]] device::Geometry geometry_for(std::int64_t m) const;
 };
 
 struct Choice {

@@ -17,7 +17,7 @@ namespace wavejit::engine {
 
 struct PlanKey {
   /// Every field of Problem, the range and the device, in order. Zero-filled words beyond.
-  std::array<std::int64_t, 20> words{};
+  std::array<std::int64_t, 24> words{};
   friend bool operator==(const PlanKey&, const PlanKey&) = default;
 };
 

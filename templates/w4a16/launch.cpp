@@ -49,7 +49,7 @@ Result<Launch> launch(const Problem& problem, const Config& config, unsigned /*s
     return fail_field(ErrorCode::invalid_argument, "grid.y", std::to_string(tiles_n),
                       "at most 65535; a larger bn would do");
   l.grid = {static_cast<std::uint32_t>(tiles_m), static_cast<std::uint32_t>(tiles_n), 1};
-  l.row_grid = {.axis = 0, .items_per_row = 1, .items_per_workgroup = config.bm};
+  l.row_grid = {.axis = 0, .rows = config.bm, .factor = 1};
   l.block = {static_cast<std::uint32_t>(threads), 1, 1};
   const std::vector<ir::KernelArg> args = arguments(problem);
   l.kernarg_size = kernarg_size(args);
