@@ -20,10 +20,11 @@ PlanKey plan_key(const templates::Problem& p, MRange range, std::size_t device) 
   // A field that is missing here would give one plan to two problems: whoever adds a field to Problem meets
   // this binding, which names them all.
   const auto& [op, activation, n, k, group, zero_points, layout, rounding, bias, activation_stride,
-               weight_stride, scale_stride, zero_point_stride, output_stride] = p;
+               weight_stride, scale_stride, zero_point_stride, output_stride, batch, groups, scale_type] = p;
   put(op), put(activation), put(n), put(k), put(group), put(zero_points), put(layout), put(rounding),
       put(bias);
   put(activation_stride), put(weight_stride), put(scale_stride), put(zero_point_stride), put(output_stride);
+  put(batch), put(groups), put(scale_type);
   put(range.first), put(range.last), put(device);
   return key;
 }
