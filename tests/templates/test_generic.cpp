@@ -5,7 +5,6 @@
 #include <string>
 #include <vector>
 
-#include "templates/kquant/kquant.hpp"
 #include "tests/harness/catch.hpp"
 
 using namespace wavejit;
@@ -74,8 +73,8 @@ TEST_CASE("a generic kernel's occupancy is that of the smallest file", "[w4a16][
   p.k = 2560;
   p.group = 32;
   const auto made = [&](const char* name) {
-    const auto kernel = templates::generate(p, harness::tile(128, 64, 32, 8), *target::find(name),
-                                            {.assemble = false, .observer = {}});
+    const auto kernel =
+        templates::generate(p, harness::tile(128, 64, 32, 8), *target::find(name), {.assemble = false});
     REQUIRE(kernel);
     return *kernel;
   };
@@ -92,12 +91,22 @@ TEST_CASE("a generic kernel's occupancy is that of the smallest file", "[w4a16][
 
 TEST_CASE("K-quant kernels of generic targets are made as code object version 6", "[kquant][generic]") {
   for (const Family& family : families)
-    for (const auto type : {templates::kquant::Type::q4_k, templates::kquant::Type::q6_k}) {
-      const auto kernel =
-          templates::kquant::generate({.type = type, .n = 64, .k = 4096}, {}, *target::find(family.generic));
-      INFO((kernel ? std::string() : kernel.error().message));
-      REQUIRE(kernel);
-      CHECK(kernel->code_object.at(8) == 4);   // EI_ABIVERSION of code object version 6
-      CHECK(kernel->code_object.at(51) == 1);  // generic version, the highest byte of e_flags
+    for (const auto type : {templates::GgufType::q4_k, templates::GgufType::q6_k}) {
+      templates::Problem p;
+      p.op = templates::Operation::kquant;
+      p.n = 64;
+      p.k = 4096;
+      p.weight_type = type;
+      const target::Target& target = *target::find(family.generic);
+      const auto config = templates::select_config(p, target, 1);
+      REQUIRE(config);
+      for (unsigned stage = 0; stage < templates::stages(p, *config); ++stage) {
+        CAPTURE(family.generic, stage);
+        const auto kernel = templates::generate(p, *config, target, {.stage = stage});
+        INFO((kernel ? std::string() : kernel.error().message));
+        REQUIRE(kernel);
+        CHECK(kernel->code_object.at(8) == 4);   // EI_ABIVERSION of code object version 6
+        CHECK(kernel->code_object.at(51) == 1);  // generic version, the highest byte of e_flags
+      }
     }
 }

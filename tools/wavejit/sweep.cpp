@@ -104,7 +104,8 @@ struct Found {
 std::optional<std::string> check(const templates::Problem& p, const templates::Selection& s,
                                  const target::Target& target) {
   const std::string config = templates::canonical(s.config);
-  if (s.config.bk > p.group || p.group % s.config.bk != 0)
+  // A skinny kernel has a scale for each 32 weights of a lane, a tile one for its step along K.
+  if (s.config.path == templates::Path::tile && (s.config.bk > p.group || p.group % s.config.bk != 0))
     return fmt::format("M {} to {}: {} crosses groups of {}", s.first, s.last, config, p.group);
   if (const auto launch = templates::launch(p, s.config, target, s.last); !launch)
     return fmt::format("M {}: {}: {}", s.last, config, launch.error().message);
