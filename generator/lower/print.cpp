@@ -191,6 +191,7 @@ class Printer {
     field("vgpr_count", vgprs());
     if (target_.has_agprs) field("agpr_count", kernel_.agprs_used);
     field("max_flat_workgroup_size", kernel_.workgroup_size);
+    put("    .reqd_workgroup_size:\n      - {}\n      - 1\n      - 1\n", kernel_.workgroup_size);
     field("sgpr_spill_count", 0);
     field("vgpr_spill_count", 0);
     if (target_.generation != target::Generation::gfx9)

@@ -69,8 +69,8 @@ class Impl {
     const unsigned threads =
         options.threads != 0 ? options.threads : std::clamp(std::thread::hardware_concurrency(), 1U, 4U);
     return std::unique_ptr<Impl>(new Impl(std::move(*devices), std::move(*compiler), std::move(counters),
-                                          filtered(options), open_tuning(options, filtered(options)),
-                                          threads));
+                                          filtered(options), open_tuning(options, filtered(options)), threads,
+                                          options.generic));
   }
 
   Result<Plan> prepare(const templates::Problem& problem, MRange range, std::size_t device) {
@@ -124,12 +124,14 @@ class Impl {
 
  private:
   Impl(std::vector<std::shared_ptr<device::Device>> devices, std::unique_ptr<Compiler> compiler,
-       std::shared_ptr<LiveCounters> counters, LogFunction log, TuningDatabase tuning, unsigned threads)
+       std::shared_ptr<LiveCounters> counters, LogFunction log, TuningDatabase tuning, unsigned threads,
+       bool generic)
       : devices_(std::move(devices)),
         counters_(std::move(counters)),
         log_(std::move(log)),
         tuning_(std::move(tuning)),
         compiler_(std::move(compiler)),
+        generic_(generic),
         modules_(counters_),
         pool_(threads) {}
 
@@ -137,6 +139,7 @@ class Impl {
   struct Asked {
     templates::Problem problem;
     const target::Target* target = nullptr;
+    std::string target_id;  ///< that code is made for: the device's, or its family's
     std::shared_ptr<device::Device> device;
     std::vector<templates::Selection> selections;  ///< empty: no family serves this, the fallback is asked
     std::vector<templates::Selection> untuned;  ///< what they are without the tuning database, if different
@@ -154,6 +157,7 @@ class Impl {
   LogFunction log_;
   TuningDatabase tuning_;
   std::unique_ptr<Compiler> compiler_;
+  bool generic_;
   Modules modules_;
   PlanCache plans_;
   cache::SingleFlight<PlanCache::Value> flights_;
@@ -170,6 +174,11 @@ Result<Impl::Asked> Impl::ask(const templates::Problem& problem, MRange range, s
   Asked asked;
   asked.device = devices_[device];
   asked.target = target::find(asked.device->info().target);
+  asked.target_id = asked.device->info().target_id;
+  if (generic_ && asked.target != nullptr && !asked.target->family.empty()) {
+    asked.target = target::find(asked.target->family);
+    asked.target_id = asked.target->name;
+  }
   Result<templates::Problem> normalised =
       asked.target != nullptr ? templates::normalise(problem, *asked.target)
                               : fail_field(ErrorCode::unsupported, "device", asked.device->info().target_id,
@@ -191,8 +200,7 @@ Result<Impl::Asked> Impl::ask(const templates::Problem& problem, MRange range, s
   auto selections = templates::select_configs(asked.problem, *asked.target, range.first, range.last);
   if (!selections) return std::unexpected(selections.error());
   asked.selections = std::move(*selections);
-  auto tuned =
-      tuning_.apply(asked.problem, *asked.target, asked.device->info().target_id, asked.selections, log_);
+  auto tuned = tuning_.apply(asked.problem, *asked.target, asked.target_id, asked.selections, log_);
   if (tuned) {
     asked.untuned = std::move(asked.selections);
     asked.selections = std::move(*tuned);
@@ -216,8 +224,8 @@ Result<Choice> Impl::choose(const Asked& asked, const templates::Selection& sele
     if (!launch) return std::unexpected(launch.error());
     const auto layout = make_layout(*launch);
     if (!layout) return std::unexpected(layout.error());
-    const auto code = compiler_->get(asked.problem, selection.config, i, *asked.target,
-                                     asked.device->info().target_id, *launch);
+    const auto code =
+        compiler_->get(asked.problem, selection.config, i, *asked.target, asked.target_id, *launch);
     if (!code) return std::unexpected(code.error());
     auto stage = load(asked, *code, *layout);
     if (!stage) return std::unexpected(stage.error());
@@ -334,8 +342,7 @@ Result<std::vector<std::string>> Impl::explain(const templates::Problem& problem
   }
   for (const templates::Selection& s : asked->selections) {
     for (unsigned i = 0; i < templates::stages(asked->problem, s.config); ++i) {
-      auto line =
-          compiler_->explain(asked->problem, s.config, i, *asked->target, asked->device->info().target_id);
+      auto line = compiler_->explain(asked->problem, s.config, i, *asked->target, asked->target_id);
       if (!line) return std::unexpected(line.error());
       if (std::ranges::find(lines, *line) == lines.end()) lines.push_back(std::move(*line));
     }

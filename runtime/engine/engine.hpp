@@ -61,8 +61,9 @@ struct EngineOptions {
   std::string tuning_database;       ///< made by `wavejit tune`; "" = none; unusable = a warning, and none
   std::string dump_folder;           ///< where compiled kernels are written; "" = nowhere
   unsigned threads = 0;              ///< that prepare in the background; 0 = as many as cores, at most 4
-  bool check = true;                 ///< the static checker judges every compiled kernel before it is loaded
-  LogFunction log;                   ///< called from any thread; must not call the engine
+  bool generic = false;  ///< kernels for the family (gfx11-generic) where there is one, not for the one GPU
+  bool check = true;     ///< the static checker judges every compiled kernel before it is loaded
+  LogFunction log;       ///< called from any thread; must not call the engine
   LogLevel log_level = LogLevel::info;
   bool environment = true;
 };

@@ -24,6 +24,7 @@ constexpr auto table = std::to_array<Variable>({
     {"WAVEJIT_OVERRIDE_DIR", "folder of edited .s files that replace generated kernels"},
     {"WAVEJIT_TUNING_DB", "database of measured choices made by `wavejit tune`"},
     {"WAVEJIT_DUMP_DIR", "folder to which compiled kernels are written (.s, .hsaco, .key)"},
+    {"WAVEJIT_GENERIC", "1: kernels for a GPU's whole family (gfx11-generic) where there is one"},
     {"WAVEJIT_THREADS", "threads that prepare kernels in the background"},
     {"WAVEJIT_LOG", "log level: debug, info, warning, off; without a log function, to standard error"},
     {"WAVEJIT_SIM_PORTABLE", "1: the simulator uses no AVX2 (for tests; read once)"},
@@ -96,6 +97,7 @@ void apply_environment(EngineOptions& options) {
     options.override_folder = variable("WAVEJIT_OVERRIDE_DIR").value_or("");
   if (options.tuning_database.empty()) options.tuning_database = variable("WAVEJIT_TUNING_DB").value_or("");
   if (options.dump_folder.empty()) options.dump_folder = variable("WAVEJIT_DUMP_DIR").value_or("");
+  if (variable("WAVEJIT_GENERIC") == "1") options.generic = true;
   set_number("WAVEJIT_CACHE_BYTES", options.cache_bytes, options.log);
   set_number("WAVEJIT_THREADS", options.threads, options.log);
 }

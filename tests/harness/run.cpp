@@ -58,7 +58,8 @@ std::unexpected<Error> differs(std::string_view what, std::string given, std::st
 /// another Config must not be started with this one's grid.
 Result<void> check_metadata(const lower::DecodedKernel& kernel, const lower::CodeObject& object,
                             const target::Target& target, const templates::Launch& launch) {
-  if (object.target != &target) return differs("target", object.isa_name, fmt::format("for {}", target.name));
+  if (object.target != &target && object.target->name != target.family)
+    return differs("target", object.isa_name, fmt::format("for {}", target.name));
   if (kernel.kernarg_segment_size != launch.kernarg_size)
     return differs("kernarg size", std::to_string(kernel.kernarg_segment_size),
                    std::to_string(launch.kernarg_size));

@@ -8,12 +8,14 @@
 #include <cstring>
 #include <utility>
 
+#include "generator/target/target.hpp"
+
 namespace wavejit::device {
 namespace {
 
 using namespace std::string_view_literals;
 
-constexpr std::array<std::pair<unsigned, std::string_view>, 38> machines{{
+constexpr std::array<std::pair<unsigned, std::string_view>, 39> machines{{
     {0x02c, "gfx900"},       {0x02d, "gfx902"},          {0x02e, "gfx904"},          {0x02f, "gfx906"},
     {0x030, "gfx908"},       {0x031, "gfx909"},          {0x032, "gfx90c"},          {0x033, "gfx1010"},
     {0x034, "gfx1011"},      {0x035, "gfx1012"},         {0x036, "gfx1030"},         {0x037, "gfx1031"},
@@ -23,7 +25,7 @@ constexpr std::array<std::pair<unsigned, std::string_view>, 38> machines{{
     {0x047, "gfx1102"},      {0x048, "gfx1200"},         {0x049, "gfx1250"},         {0x04a, "gfx1151"},
     {0x04b, "gfx941"},       {0x04c, "gfx942"},          {0x04e, "gfx1201"},         {0x04f, "gfx950"},
     {0x051, "gfx9-generic"}, {0x052, "gfx10-1-generic"}, {0x053, "gfx10-3-generic"}, {0x054, "gfx11-generic"},
-    {0x055, "gfx1152"},      {0x058, "gfx1153"},
+    {0x055, "gfx1152"},      {0x058, "gfx1153"},         {0x059, "gfx12-generic"},
 }};
 
 constexpr std::size_t header_bytes = 64;
@@ -55,6 +57,13 @@ Feature stated(std::string_view target_id, std::string_view feature) {
     if (rest[feature.size()] == '-') return Feature::off;
   }
   return Feature::any;
+}
+
+/// The same processor, or the generic one of its family.
+bool serves(const CodeObjectTarget& code, std::string_view processor) {
+  if (code.processor == processor) return true;
+  const target::Target* device = target::find_simulated(processor);
+  return device != nullptr && code.generic_version > 0 && device->family == code.processor;
 }
 
 bool agree(Feature code, Feature device) {
@@ -93,6 +102,8 @@ Result<CodeObjectTarget> read_target(std::span<const std::byte> code_object) {
     target.xnack = static_cast<Feature>(flags >> 8 & 3);
     target.sramecc = static_cast<Feature>(flags >> 10 & 3);
   }
+  constexpr std::byte abi_v6{4};
+  if (code_object[8] >= abi_v6) target.generic_version = flags >> 24;
   return target;
 }
 
@@ -100,7 +111,7 @@ Result<void> check_target(std::span<const std::byte> code_object, std::string_vi
   const auto target = read_target(code_object);
   if (!target) return std::unexpected(target.error());
   const std::string_view processor = device_target_id.substr(0, device_target_id.find(':'));
-  if (target->processor == processor && agree(target->xnack, stated(device_target_id, "xnack")) &&
+  if (serves(*target, processor) && agree(target->xnack, stated(device_target_id, "xnack")) &&
       agree(target->sramecc, stated(device_target_id, "sramecc")))
     return {};
   return fail_field(ErrorCode::wrong_architecture, "the code object's target", target->id(),

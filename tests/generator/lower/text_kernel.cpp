@@ -27,8 +27,8 @@ std::string explain(const std::string& complaints, const std::string& text) {
 }  // namespace
 
 std::string file_header(const target::Target& target) {
-  return fmt::format("\t.amdgcn_target \"amdgcn-amd-amdhsa--{}\"\n\t.amdhsa_code_object_version 5\n",
-                     target.name);
+  return fmt::format("\t.amdgcn_target \"amdgcn-amd-amdhsa--{}\"\n\t.amdhsa_code_object_version {}\n",
+                     target.name, target.name.ends_with("-generic") ? 6 : 5);
 }
 
 std::string kernel_code(std::string_view name, std::string_view body) {
@@ -90,7 +90,7 @@ const target::Target& table(std::string_view name) {
 target::Target any_table(std::string_view name) {
   if (const target::Target* found = target::find(name)) return *found;
   const bool gfx9 = name.starts_with("gfx9");
-  target::Target target = target::all().front();
+  target::Target target = table("gfx1151");
   target.name = name;
   target.generation = gfx9                        ? target::Generation::gfx9
                       : name.starts_with("gfx12") ? target::Generation::gfx12

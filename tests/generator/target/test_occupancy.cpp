@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "generator/target/target.hpp"
@@ -193,6 +194,40 @@ TEST_CASE("targets are found by name, features cut off", "[target]") {
   CHECK(target::find("gfx115") == nullptr);
   CHECK(target::find("gfx9999") == nullptr);
   CHECK(std::ranges::is_sorted(target::all(), {}, &target::Target::name));
+}
+
+// LLVM 22's members (AMDGPUUsage, "Generic Processor"). What holds on the generic target must hold on each.
+TEST_CASE("a generic target is the least of its family", "[target]") {
+  const std::vector<std::string> gfx11{"gfx1100", "gfx1101", "gfx1102", "gfx1103",
+                                       "gfx1150", "gfx1151", "gfx1152", "gfx1153"};
+  const std::vector<std::string> gfx12{"gfx1200", "gfx1201"};
+  for (const auto& [name, members] : {std::pair{"gfx11-generic", gfx11}, {"gfx12-generic", gfx12}}) {
+    const target::Target& g = table(name);
+    CHECK(g.family == g.name);
+    CHECK(g.generic_version() == 1);
+    std::vector<std::string> found;
+    for (const target::Target& t : target::all())
+      if (t.family == g.name && t.generic_version() == 0) found.emplace_back(t.name);
+    CHECK(found == members);
+    for (const std::string& member : members) {
+      const target::Target& t = table(member.c_str());
+      INFO(name << " on " << member);
+      for (unsigned vgprs = 1; vgprs <= 256; ++vgprs)
+        if (target::waves_by_vgprs(g, vgprs) > target::waves_by_vgprs(t, vgprs)) FAIL(vgprs << " VGPRs");
+      CHECK(g.hazards.trans_use >= t.hazards.trans_use);
+      CHECK(g.hazards.user_sgpr_init16 >= t.hazards.user_sgpr_init16);
+      CHECK(g.hazards.wmma_d_to_ab >= t.hazards.wmma_d_to_ab);
+      CHECK(g.hazards.vcmpx_permlane >= t.hazards.vcmpx_permlane);
+      CHECK(g.hazards.valu_read_sgpr >= t.hazards.valu_read_sgpr);
+      CHECK(g.generation == t.generation);
+      CHECK(g.dot2_bf16 == t.dot2_bf16);
+      CHECK(g.lds_per_workgroup <= t.lds_per_workgroup);
+      CHECK(g.buffer_word3 == t.buffer_word3);
+      CHECK(g.has_vopd <= t.has_vopd);
+    }
+  }
+  for (const char* name : {"gfx942", "gfx950"}) CHECK(table(name).family.empty());
+  CHECK(target::find_simulated("gfx1030")->family.empty());
 }
 
 }  // namespace

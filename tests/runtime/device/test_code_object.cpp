@@ -116,6 +116,66 @@ TEST_CASE("A feature that the code object states must be the device's", "[code_o
   CHECK(must(device::read_target(std::as_bytes(std::span(bytes)))).processor == "mach 0xfd");
 }
 
+TEST_CASE("A generic code object is for its family, a version 0 of it for nobody", "[code_object]") {
+  GemmJob job = make_job("gfx11-generic");
+  CHECK(must(device::read_target(job.code())).generic_version == 1);
+  for (const char* member : {"gfx1100", "gfx1101", "gfx1102", "gfx1103", "gfx1150", "gfx1151", "gfx1152",
+                             "gfx1153", "gfx1100:xnack-", "gfx11-generic"})
+    CHECK(device::check_target(job.code(), member));
+  for (const char* other : {"gfx1030", "gfx1200", "gfx1201", "gfx12-generic", "gfx942:sramecc+:xnack-", ""}) {
+    const auto refused = device::check_target(job.code(), other);
+    REQUIRE_FALSE(refused);
+    CHECK(refused.error().code == ErrorCode::wrong_architecture);
+    CHECK(refused.error().message.find("gfx11-generic") != std::string::npos);
+  }
+  CHECK_FALSE(device::check_target(make_job("gfx1151").code(), "gfx11-generic"));
+  // e_flags at byte 48, the version in its highest byte (LLVM AMDGPUUsage, code object V6).
+  job.kernel.code_object[51] = 0;
+  CHECK_FALSE(device::check_target(job.code(), "gfx1151"));
+}
+
+TEST_CASE("One generic code object runs on the GPUs of its family", "[code_object]") {
+  struct Family {
+    const char* generic;
+    std::vector<std::string> members;
+  };
+  for (const Family& f : {Family{"gfx11-generic", {"gfx1100", "gfx1151", "gfx1102"}},
+                          {"gfx12-generic", {"gfx1200", "gfx1201"}}}) {
+    const GemmJob job = make_job(f.generic, 70);
+    for (const std::string& member : f.members) {
+      CAPTURE(member);
+      device::SimOptions options;
+      options.target = member;
+      const auto device = must(device::SimDevice::create(options));
+      CHECK(judge(job, must(run(*device, job))).ok);
+    }
+  }
+}
+
+// shared/cases.md row 6: the host takes the block size from one GPU's table, the code is another's.
+TEST_CASE("A generic kernel is launched as its own metadata says, not as the GPU's own kernel would be",
+          "[code_object][cases]") {
+  const GemmJob generic = make_job("gfx11-generic", 70);
+  device::SimOptions options;
+  options.target = "gfx1151";
+  const auto device = must(device::SimDevice::create(options));
+  const auto module = must(device->load(generic.code(), generic.kernel.name));
+  const auto tensors = must(upload(*device, generic));
+  const auto facts = must(device::read_kernel(generic.code(), generic.kernel.name));
+  CHECK(facts.max_workgroup == generic.geometry().block[0]);
+  device::Geometry wrong = generic.geometry();
+  wrong.block[0] *= 2;
+  const auto refused = device->launch(*module, wrong, tensors.kernarg, nullptr);
+  REQUIRE_FALSE(refused);
+  CHECK(refused.error().field == "block");
+  wrong = generic.geometry();
+  wrong.block[0] /= 2;
+  CHECK_FALSE(device->launch(*module, wrong, tensors.kernarg, nullptr));
+  must(device->launch(*module, generic.geometry(), tensors.kernarg, nullptr));
+  must(device->synchronise(nullptr));
+  CHECK(judge(generic, must(download(*device, generic, tensors))).ok);
+}
+
 TEST_CASE("Damaged code objects give errors and nothing else", "[code_object]") {
   const GemmJob job = make_job();
   const std::vector<std::byte> good(job.code().begin(), job.code().end());

@@ -41,6 +41,7 @@ TEST_CASE("Variables stand in for what the program left at its default", "[engin
   const Set overrides("WAVEJIT_OVERRIDE_DIR", "/o");
   const Set tuning("WAVEJIT_TUNING_DB", "/t.json");
   const Set dump("WAVEJIT_DUMP_DIR", "/d");
+  const Set generic("WAVEJIT_GENERIC", "1");
   const Set threads("WAVEJIT_THREADS", "3");
   const Set library("WAVEJIT_HIP_LIBRARY", "/lib/x.so");
   EngineOptions options;
@@ -52,6 +53,7 @@ TEST_CASE("Variables stand in for what the program left at its default", "[engin
   CHECK(options.override_folder == "/o");
   CHECK(options.tuning_database == "/t.json");
   CHECK(options.dump_folder == "/d");
+  CHECK(options.generic);
   CHECK(options.threads == 3);
   CHECK(options.open.hip_library == "/lib/x.so");
   EngineOptions mine;
