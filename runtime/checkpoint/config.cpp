@@ -150,4 +150,25 @@ Result<QuantConfig> read_config(const std::filesystem::path& folder) {
   return c;
 }
 
+Result<ModelConfig> read_model_config(const std::filesystem::path& folder) {
+  constexpr const char* file = "config.json";
+  std::error_code ignored;
+  if (!std::filesystem::exists(folder / file, ignored)) return ModelConfig{};
+  const auto whole = read_json(folder / file);
+  if (!whole) return std::unexpected(whole.error());
+  ModelConfig c;
+  const auto nested = whole->find("text_config");
+  const bool has_nested = nested != whole->end() && nested->is_object();
+  for (const Json* json : {has_nested ? &*nested : nullptr, &*whole}) {
+    if (json == nullptr) continue;
+    Fields f(*json, file);
+    for (const char* name : {"num_experts", "num_local_experts", "n_routed_experts"})
+      c.experts = either(c.experts, f.integer(name));
+    c.experts_used = either(c.experts_used, f.integer("num_experts_per_tok"));
+    c.tied = either(c.tied, f.boolean("tie_word_embeddings"));
+    if (f.error()) return std::unexpected(*f.error());
+  }
+  return c;
+}
+
 }  // namespace wavejit::checkpoint

@@ -27,4 +27,14 @@ struct QuantConfig {
 /// unsupported for several config_groups that disagree.
 Result<QuantConfig> read_config(const std::filesystem::path& folder);
 
+/// What config.json, or its text_config, says of how many of the weights a token reads. Fields:
+/// num_experts | num_local_experts | n_routed_experts, num_experts_per_tok, tie_word_embeddings.
+struct ModelConfig {
+  std::optional<std::int64_t> experts, experts_used;
+  std::optional<bool> tied;  ///< the embedding is the output matrix, too
+};
+
+/// Nothing is set where there is no config.json. Errors: as read_config().
+Result<ModelConfig> read_model_config(const std::filesystem::path& folder);
+
 }  // namespace wavejit::checkpoint

@@ -7,11 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
-#include <map>
 #include <system_error>
-
-#include "runtime/checkpoint/config.hpp"
-#include "runtime/checkpoint/safetensors.hpp"
 
 namespace wavejit::checkpoint {
 namespace {
@@ -23,11 +19,8 @@ std::unexpected<Error> bad(std::string field, std::string given, std::string all
   return fail_field(ErrorCode::invalid_argument, std::move(field), std::move(given), std::move(allowed));
 }
 
-struct Place {
-  std::filesystem::path path;
-  TensorEntry entry;
-};
-using Tensors = std::map<std::string, Place, std::less<>>;
+using Place = PlacedTensor;
+using Tensors = decltype(Inventory::tensors);
 
 Result<Tensors> read_headers(const std::filesystem::path& folder) {
   std::vector<std::filesystem::path> files;
@@ -77,8 +70,8 @@ Names names_of(Format format) {
 
 class Reader {
  public:
-  Reader(const Tensors& all, std::string_view name, QuantConfig config)
-      : all_(all), config_(std::move(config)) {
+  Reader(const Inventory& folder, std::string_view name, Load load)
+      : all_(folder.tensors), config_(folder.config), load_(load) {
     layer_.name = name;
   }
 
@@ -208,12 +201,15 @@ class Reader {
     if (type == types.end())
       return fail_field(ErrorCode::unsupported, p.entry.name + ".dtype", p.entry.dtype,
                         "U8, I8, I32, I64, F16, BF16 or F32");
-    auto words = read_data(p.path, p.entry);
-    if (!words) return std::unexpected(words.error());
-    layer_.memory.push_back(*std::move(words));
     layer_.tensors.push_back(p.entry.name);
     repack::Tensor t;
-    t.data = std::as_bytes(std::span(layer_.memory.back())).first(p.entry.end - p.entry.begin);
+    // weight_shape's bytes are a shape, too.
+    if (load_ == Load::data || p.entry.name.ends_with(".weight_shape")) {
+      auto words = read_data(p.path, p.entry);
+      if (!words) return std::unexpected(words.error());
+      layer_.memory.push_back(*std::move(words));
+      t.data = std::as_bytes(std::span(layer_.memory.back())).first(p.entry.end - p.entry.begin);
+    }
     t.dtype = type->second;
     t.shape = p.entry.shape;
     return t;
@@ -336,7 +332,8 @@ class Reader {
   }
 
   const Tensors& all_;
-  QuantConfig config_;
+  const QuantConfig& config_;
+  Load load_;
   Layer layer_;
 };
 
@@ -358,12 +355,40 @@ Result<Wanted> wanted_format(std::string_view name) {
              "auto, awq, gptq, gptq_v1, gptq_v2, compressed-tensors, plain or mslk");
 }
 
-Result<Layer> read_layer(const std::filesystem::path& folder, std::string_view name, const Wanted& wanted) {
+Result<Inventory> read_inventory(const std::filesystem::path& folder) {
   auto config = read_config(folder);
   if (!config) return std::unexpected(config.error());
-  const auto tensors = read_headers(folder);
+  auto tensors = read_headers(folder);
   if (!tensors) return std::unexpected(tensors.error());
-  return Reader(*tensors, name, *std::move(config)).read(wanted);
+  return Inventory{*std::move(config), *std::move(tensors)};
+}
+
+std::vector<std::string> quantised_layers(const Inventory& folder) {
+  std::vector<std::string> layers;
+  const auto has = [&](const std::string& layer, const char* suffix) {
+    return folder.tensors.contains(fmt::format("{}.{}", layer, suffix));
+  };
+  for (const auto& [name, place] : folder.tensors) {
+    const std::size_t dot = name.rfind('.');
+    if (dot == std::string::npos) continue;
+    const std::string layer = name.substr(0, dot), suffix = name.substr(dot + 1);
+    const std::string& dtype = place.entry.dtype;
+    const bool integers = dtype == "I32" || dtype == "U8" || dtype == "I8";
+    if (suffix == "qweight" || suffix == "weight_packed" ||
+        (suffix == "weight" && integers && (has(layer, "scales") || has(layer, "weight_scale"))))
+      layers.push_back(layer);
+  }
+  return layers;
+}
+
+Result<Layer> read_layer(const Inventory& folder, std::string_view name, const Wanted& wanted, Load load) {
+  return Reader(folder, name, load).read(wanted);
+}
+
+Result<Layer> read_layer(const std::filesystem::path& folder, std::string_view name, const Wanted& wanted) {
+  const auto opened = read_inventory(folder);
+  if (!opened) return std::unexpected(opened.error());
+  return read_layer(*opened, name, wanted);
 }
 
 }  // namespace wavejit::checkpoint

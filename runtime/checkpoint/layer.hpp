@@ -13,11 +13,14 @@
 #pragma once
 
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "runtime/checkpoint/config.hpp"
+#include "runtime/checkpoint/safetensors.hpp"
 #include "runtime/repack/repack.hpp"
 
 namespace wavejit::checkpoint {
@@ -44,8 +47,30 @@ struct Layer {
   std::vector<std::vector<std::uint64_t>> memory;
 };
 
+struct PlacedTensor {
+  std::filesystem::path path;
+  TensorEntry entry;
+};
+
+/// What the headers and the configuration of a folder say.
+struct Inventory {
+  QuantConfig config;
+  std::map<std::string, PlacedTensor, std::less<>> tensors;
+};
+
+/// Reads headers only. Errors: io, invalid_argument (no folder, no file, a tensor in two files).
+Result<Inventory> read_inventory(const std::filesystem::path& folder);
+
+/// Names of the layers with qweight, weight_packed or an integer weight and its scales, in order.
+std::vector<std::string> quantised_layers(const Inventory& folder);
+
+/// `shapes`: tensors have shapes and types, and no bytes.
+enum class Load : std::uint8_t { data, shapes };
+
 /// Errors: io (a file is malformed), invalid_argument (tensors contradict each other or the configuration; no
 /// such layer, or the format cannot be told), unsupported (not 4 bits, dtypes that no format has).
+Result<Layer> read_layer(const Inventory& folder, std::string_view name, const Wanted& wanted = {},
+                         Load load = Load::data);
 Result<Layer> read_layer(const std::filesystem::path& folder, std::string_view name,
                          const Wanted& wanted = {});
 
