@@ -197,7 +197,7 @@ void Emitter::passes(Dequantiser* exact) {
 /// lanes.
 void Emitter::sum_lanes() {
   for (const unsigned distance : {1U, 2U, 4U, 8U})
-    for (const Operand& acc : acc_) kquant::butterfly(b_.emit(v_add_f32, {acc}, {acc, acc}), distance);
+    for (const Operand& acc : acc_) kquant::butterfly(b_, b_.emit(v_add_f32, {acc}, {acc, acc}), distance);
   const Operand low = scalar_constant(b_, "lanes_low", 0x76543210),
                 high = scalar_constant(b_, "lanes_high", 0xFEDCBA98);
   for (const Operand& acc : acc_) {

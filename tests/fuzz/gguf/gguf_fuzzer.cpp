@@ -18,9 +18,11 @@ bool inside(std::span<const std::byte> part, std::span<const std::byte> all) {
   return part.empty() || (part.data() >= all.data() && part.data() + part.size() <= all.data() + all.size());
 }
 
+__extension__ using Wide = unsigned __int128;
+
 /// Bytes of the tensor in a wider type than the reader computes in.
-unsigned __int128 bytes_of(const Tensor& t) {
-  unsigned __int128 bytes = t.type->block_bytes;
+Wide bytes_of(const Tensor& t) {
+  Wide bytes = t.type->block_bytes;
   for (const std::int64_t d : t.dimensions) bytes *= static_cast<std::uint64_t>(d);
   return bytes / t.type->block_elements;
 }
