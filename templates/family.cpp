@@ -12,7 +12,8 @@ namespace wavejit::templates {
 namespace {
 
 /// By Operation.
-constexpr std::array<const Family*, operations> families{&w4a16::family, &kquant::family, &cdna::int4_gemm};
+constexpr std::array<const Family*, operations> families{&w4a16::family, &kquant::family, &cdna::int4_gemm,
+                                                         &cdna::int4_grouped};
 
 }  // namespace
 

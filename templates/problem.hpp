@@ -31,7 +31,7 @@ enum class Operation : std::uint8_t {
   int4_grouped,  ///< one product per group of rows, row counts known on the device only
 };
 /// Operations that have a family, in the order of the enumeration.
-inline constexpr std::size_t operations = 3;
+inline constexpr std::size_t operations = 4;
 std::string_view name(Operation op);
 
 enum class ZeroPoints : std::uint8_t {

@@ -19,32 +19,14 @@ unsigned log2u(unsigned value) { return static_cast<unsigned>(std::countr_zero(v
 
 }  // namespace
 
-std::vector<ir::KernelArg> arguments(const Problem& problem, const Config& config) {
-  std::vector<ir::KernelArg> args;
-  std::uint32_t offset = 0;
-  const auto add = [&](const char* name, ir::ArgKind kind, std::uint32_t size, ir::Access access) {
-    args.push_back({name, kind, offset, size, access});
-    offset += size;
-  };
-  const auto buffer = [&](const char* name, ir::Access access = ir::Access::read) {
-    add(name, ir::ArgKind::buffer, 8, access);
-  };
-  buffer("activations");
-  buffer("weights");
-  buffer("scales");
-  if (problem.zero_points == ZeroPoints::additive) buffer("zero_points");
-  buffer(config.split_k > 1 ? "workspace" : "output", ir::Access::write);
-  add("m", ir::ArgKind::scalar, 4, ir::Access::read);
-  return args;
-}
-
 Emitter::Emitter(ir::Kernel& kernel, const Problem& problem, const Config& config)
     : b_(kernel),
       p_(problem),
       c_(config),
       t_(config, problem, *kernel.target),
       slices_(slices(config, problem)),
-      dequant_(problem) {}
+      dequant_(problem),
+      output_rounder_(problem.activation, true) {}
 
 std::int64_t Emitter::iterations() const { return slices_.length / c_.bk; }
 
@@ -52,9 +34,7 @@ void Emitter::entry_state() {
   ir::EntryState& entry = b_.kernel().entry;
   entry.user_sgprs = 2;
   entry.kernarg = b_.fixed(isa::RegClass::sgpr, "kernarg", 0, 2);
-  constexpr std::array names{"workgroup_m", "workgroup_n", "workgroup_z"};
-  for (unsigned i = 0; i < 3; ++i)
-    entry.workgroup_id[i] = b_.fixed(isa::RegClass::sgpr, names[i], entry.user_sgprs + i);
+  entry.workgroup_id[0] = b_.fixed(isa::RegClass::sgpr, "workgroup", entry.user_sgprs);
   entry.workitem_id = b_.fixed(isa::RegClass::vgpr, "workitem", 0);
 }
 
@@ -79,32 +59,27 @@ void Emitter::load_arguments() {
   }
 }
 
-/// Ends the workgroup where `compare a, b` holds; goes on in block `next`.
-void Emitter::leave_if(isa::Opcode compare, const Operand& a, const Operand& b, const char* next) {
-  b_.emit(compare, {}, {a, b});
-  exits_.emplace_back(b_.kernel().blocks.size() - 1, b_.current().insts.size());
-  b_.emit(s_cbranch_scc1, {}, {isa::label(0)});
-  b_.block(next, "");
+void Emitter::find_place() {
+  ScheduleInputs in;
+  in.workgroup = b_.kernel().entry.workgroup_id[0];
+  in.m = m_;
+  in.workitem = b_.kernel().entry.workitem_id;
+  if (p_.op == Operation::int4_grouped) {
+    const int position = argument("group_rows");
+    in.group_rows = pointers_[static_cast<std::size_t>(position)];
+    in.group_rows_argument = static_cast<std::int16_t>(position);
+  }
+  place_ = emit_schedule(b_, schedule_of(p_, c_), in);
+  exits_ = place_.exits;
+  n0_ = b_.sgpr("n0");
+  b_.note("first column of the tile").emit(s_mul_i32, {n0_}, {place_.tile_n, imm(c_.bn)});
 }
 
-void Emitter::place() {
-  const ir::EntryState& entry = b_.kernel().entry;
-  place_.m0 = b_.sgpr("m0");
-  place_.n0 = b_.sgpr("n0");
-  b_.note("first row of the tile").emit(s_mul_i32, {place_.m0}, {entry.workgroup_id[0], imm(c_.bm)});
-  b_.note("first column of the tile").emit(s_mul_i32, {place_.n0}, {entry.workgroup_id[1], imm(c_.bn)});
-  if (partial()) place_.slice = entry.workgroup_id[2];
-  place_.rows_begin = imm(0);
-  place_.rows_end = m_;
-  leave_if(s_cmp_ge_u32, place_.n0, imm(p_.n), "columns");
-  leave_if(s_cmp_ge_u32, place_.m0, m_, "rows");
-}
-
-/// Row of a tensor that has `rows` rows per product, or `row` itself where there is one product only.
+/// `row` of a tensor that has `rows` rows per product, counted from its first product's.
 Operand Emitter::product_row(const std::string& name, const Operand& row, std::int64_t rows) {
-  if (place_.product.kind == Operand::Kind::none) return row;
+  if (place_.set.is_const()) return row;
   const Operand absolute = b_.sgpr(name);
-  b_.emit(s_mul_i32, {absolute}, {place_.product, imm(rows)});
+  b_.emit(s_mul_i32, {absolute}, {place_.set, imm(rows)});
   b_.emit(s_add_u32, {absolute}, {absolute, row});
   return absolute;
 }
@@ -114,9 +89,6 @@ void Emitter::make_descriptors() {
     return RowTensor{name, pointers_[static_cast<std::size_t>(argument(name))], rows, stride, bytes};
   };
   const std::int64_t groups = p_.k / p_.group;
-  const Operand row_a = place_.rows_begin.kind == Operand::Kind::imm ? place_.m0 : b_.sgpr("row_a");
-  if (row_a != place_.m0) b_.emit(s_add_u32, {row_a}, {place_.rows_begin, place_.m0});
-
   Operand k_bytes_a, k_bytes_w, group0 = imm(0);
   if (partial()) {
     k_bytes_a = b_.sgpr("slice_activations");
@@ -127,14 +99,12 @@ void Emitter::make_descriptors() {
     b_.emit(s_mul_i32, {group0}, {place_.slice, imm(slices_.length / p_.group)});
   }
   activation_desc_ = exact_descriptor(
-      b_, tensor("activations", place_.rows_end, p_.activation_stride * 2, p_.k * 2), row_a, k_bytes_a);
-  const Operand w_row = product_row("row_w", place_.n0, p_.n);
-  weight_desc_ = exact_descriptor(
-      b_, tensor("weights", product_row("rows_w", imm(p_.n), p_.n), p_.weight_stride * 4, p_.k / 2), w_row,
-      k_bytes_w);
+      b_, tensor("activations", place_.row_end, p_.activation_stride * 2, p_.k * 2), place_.row0, k_bytes_a);
+  weight_desc_ = exact_descriptor(b_, tensor("weights", place_.column_end, p_.weight_stride * 4, p_.k / 2),
+                                  place_.column0, k_bytes_w);
   const Operand column_bytes = b_.sgpr("scale_column"), s_row = product_row("row_s", group0, groups),
                 s_rows = product_row("rows_s", imm(groups), groups);
-  b_.emit(s_mul_i32, {column_bytes}, {place_.n0, imm(scale_bytes())});
+  b_.emit(s_mul_i32, {column_bytes}, {n0_, imm(scale_bytes())});
   const std::int64_t scale_row = p_.scale_stride * scale_bytes();
   scale_desc_ =
       exact_descriptor(b_, tensor("scales", s_rows, scale_row, p_.n * scale_bytes()), s_row, column_bytes);
@@ -205,8 +175,7 @@ void Emitter::global_addresses() {
   Operand last_column;
   if (p_.n % c_.bn != 0) {
     last_column = b_.sgpr("last_column");
-    b_.note("columns past N take the last one's scale")
-        .emit(s_sub_u32, {last_column}, {imm(p_.n - 1), place_.n0});
+    b_.note("columns past N take the last one's scale").emit(s_sub_u32, {last_column}, {imm(p_.n - 1), n0_});
   }
   for (unsigned j = 0; j < t_.tiles_n; ++j) {
     const unsigned first = t_.side == 32 ? 32 * j : 32 * (j / 2) + 4 * (j % 2);
@@ -271,7 +240,7 @@ void Emitter::run() {
   ir::Kernel& k = b_.kernel();
   k.lds.push_back({"activations", 0, t_.lds_bytes, c_.lds_buffers, t_.buffer_bytes});
   load_arguments();
-  place();
+  find_place();
   make_descriptors();
   dequant_.setup(b_);
   lane_ids();
@@ -319,9 +288,8 @@ ir::Kernel build(const Problem& problem, const Config& config, const target::Tar
   k.name = fmt::format("{}_{}{}_n{}_k{}_g{}_t{}x{}x{}_s{}", name(problem.op), name(problem.activation),
                        problem.zero_points == ZeroPoints::additive ? "_z" : "", problem.n, problem.k,
                        problem.group, config.bm, config.bn, config.bk, config.split_k);
-  k.args = arguments(problem, config);
-  for (const ir::KernelArg& arg : k.args)
-    k.kernarg_size = std::max(k.kernarg_size, (arg.offset + arg.size + 7) / 8 * 8);
+  k.args = arguments(problem, config, 0);
+  k.kernarg_size = kernarg_size(k.args);
   k.workgroup_size = config.waves * target.wave_size;
   k.vgpr_budget =
       std::min<unsigned>(target.addressable_vgprs, config.waves_per_simd == 0

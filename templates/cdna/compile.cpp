@@ -3,6 +3,7 @@
 
 #include "templates/cdna/emitter.hpp"
 #include "templates/cdna/family.hpp"
+#include "templates/cdna/reduce.hpp"
 
 namespace wavejit::templates::cdna {
 namespace {
@@ -40,8 +41,9 @@ std::vector<unsigned> occupancies(const Problem& p, const Config& c, const targe
 
 }  // namespace
 
-Result<ir::Kernel> compile(const Problem& problem, Config& config, unsigned /*stage*/,
+Result<ir::Kernel> compile(const Problem& problem, Config& config, unsigned stage,
                            const target::Target& target, const passes::Observer& observer) {
+  if (stage == 1) return compile_reduce(problem, config, target, observer);
   passes::Options options = pass_options(config);
   options.measure_register_need = config.waves_per_simd != 0;
   Error last;

@@ -9,8 +9,10 @@
 
 #include "generator/ir/builder.hpp"
 #include "templates/cdna/dequant.hpp"
+#include "templates/cdna/launch.hpp"
 #include "templates/cdna/tile.hpp"
 #include "templates/descriptors.hpp"
+#include "templates/round.hpp"
 
 namespace wavejit::templates::cdna {
 
@@ -21,13 +23,6 @@ class Emitter {
   [[nodiscard]] std::string_view dequantisation() const { return dequant_.describe(*b_.kernel().target); }
 
  private:
-  /// Where a workgroup works: tile indices, slice of K, and rows of each tensor (SGPRs).
-  struct Place {
-    isa::Operand m0, n0;                ///< first row and column inside the product
-    isa::Operand slice;                 ///< none without split-K
-    isa::Operand rows_begin, rows_end;  ///< of activations and output: this product's
-    isa::Operand product;               ///< batch or group; none where there is one only
-  };
   struct Load {
     isa::Operand offset, data;
   };
@@ -35,9 +30,8 @@ class Emitter {
   void entry_state();
   [[nodiscard]] int argument(std::string_view name) const;
   void load_arguments();
-  void place();
-  void leave_if(isa::Opcode compare, const isa::Operand& a, const isa::Operand& b, const char* next);
-  isa::Operand product_row(const std::string& name, const isa::Operand& row, std::int64_t rows);
+  void find_place();
+  [[nodiscard]] isa::Operand product_row(const std::string& name, const isa::Operand& row, std::int64_t rows);
   void make_descriptors();
   void lane_ids();
   void global_addresses();
@@ -62,9 +56,6 @@ class Emitter {
   std::vector<isa::Operand> column_values(unsigned i, unsigned unit) const;
   void store_unit(const OutputPlace& place, unsigned i, unsigned unit);
   void guard(const OutputPlace& place, unsigned column);
-  void pack(const isa::Operand& low, const isa::Operand& high, const isa::Operand& dst);
-  isa::Operand rounded(const isa::Operand& value);
-  void output_constants();
   [[nodiscard]] bool partial() const { return c_.split_k > 1; }
   [[nodiscard]] unsigned column_run() const { return t_.side == 32 ? 16 : 8; }
 
@@ -77,10 +68,12 @@ class Emitter {
   Tile t_;
   Slices slices_;
   Dequantiser dequant_;
+  PairRounder output_rounder_;
 
   std::vector<isa::Operand> pointers_;
   isa::Operand m_;
   Place place_;
+  isa::Operand n0_;  ///< first column of the tile in its product
   isa::Operand activation_desc_, weight_desc_, scale_desc_, zero_desc_;
   isa::Operand tid_, lane_row_, lane_group_, wave_m_, wave_n_;
   std::vector<Load> a_loads_;                      ///< per pass; blocks by immediate
@@ -92,13 +85,11 @@ class Emitter {
   std::vector<isa::Operand> lds_read_;  ///< per substep
   std::vector<isa::Operand> acc_;       ///< [tiles_n][tiles_m]
   std::vector<ir::Induction> inductions_;
-  isa::Operand nan_, round_up_, pack_;
   std::vector<std::pair<std::size_t, std::size_t>> exits_;  ///< (block, instruction) of branches to the end
   std::vector<std::pair<std::size_t, std::size_t>> skips_;  ///< … past the loop
 };
 
-/// Arguments of the matrix kernel (stage 0), in kernarg order.
-std::vector<ir::KernelArg> arguments(const Problem& problem, const Config& config);
+/// The matrix kernel (stage 0) before the passes.
 ir::Kernel build(const Problem& problem, const Config& config, const target::Target& target);
 
 }  // namespace wavejit::templates::cdna

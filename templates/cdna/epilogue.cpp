@@ -6,7 +6,6 @@
 #include <bit>
 
 #include "templates/cdna/emitter.hpp"
-#include "templates/round.hpp"
 
 namespace wavejit::templates::cdna {
 
@@ -19,32 +18,17 @@ Emitter::OutputPlace Emitter::output_place() {
   const unsigned size = partial() ? 4 : 2;
   const std::int64_t stride = (partial() ? p_.n : p_.output_stride) * size;
   const char* name = partial() ? "workspace" : "output";
-  Operand row = b_.sgpr("out_row0"), rows = place_.rows_end;
-  if (partial()) {
-    // Slice s of product b is rows [(b S + s) M, + M) of the workspace.
-    const Operand index = b_.sgpr("slice_index");
-    if (place_.product.kind == Operand::Kind::none) {
-      b_.emit(s_mov_b32, {index}, {place_.slice});
-    } else {
-      b_.emit(s_mul_i32, {index}, {place_.product, imm(c_.split_k)});
-      b_.emit(s_add_u32, {index}, {index, place_.slice});
-    }
-    rows = b_.sgpr("out_rows");
-    b_.emit(s_mul_i32, {row}, {index, m_});
-    b_.emit(s_add_u32, {rows}, {row, m_});
-    b_.emit(s_add_u32, {row}, {row, place_.m0});
-  } else {
-    b_.emit(s_add_u32, {row}, {place_.rows_begin, place_.m0});
-  }
+  const Operand row = partial() ? place_.workspace_row0 : place_.row0,
+                rows = partial() ? place_.workspace_row_end : place_.row_end;
   const Operand column_bytes = b_.sgpr("out_column_bytes"), wave_rows = b_.sgpr("out_wave_rows"),
                 wave_columns = b_.sgpr("out_wave_columns"), s_stride = b_.sgpr("out_stride");
-  b_.emit(s_mul_i32, {column_bytes}, {place_.n0, imm(size)});
+  b_.emit(s_mul_i32, {column_bytes}, {n0_, imm(size)});
   const RowTensor tensor{name, pointers_[static_cast<std::size_t>(argument(name))], rows, stride,
                          p_.n * size};
   o.descriptor = exact_descriptor(b_, tensor, row, column_bytes);
   if (p_.n % c_.bn != 0) {
     o.columns_left = b_.sgpr("columns_left");
-    b_.emit(s_sub_u32, {o.columns_left}, {imm(p_.n), place_.n0});
+    b_.emit(s_sub_u32, {o.columns_left}, {imm(p_.n), n0_});
   }
   const Operand lane_row = b_.vgpr("out_row"), run = b_.vgpr("out_run");
   o.column = b_.vgpr("out_column");
@@ -60,41 +44,8 @@ Emitter::OutputPlace Emitter::output_place() {
   b_.emit(v_lshl_add_u32, {o.offset}, {o.column, imm(partial() ? 2 : 1), o.offset});
   o.full_exec = b_.sgpr("full_exec", 2);
   b_.emit(s_mov_b64, {o.full_exec}, {isa::exec(64)});
-  if (!partial()) output_constants();
+  if (!partial()) output_rounder_.setup(b_);
   return o;
-}
-
-void Emitter::output_constants() {
-  if (p_.activation != DataType::bf16 || b_.kernel().target->has_cvt_pk_bf16_f32) return;
-  round_up_ = scalar_constant(b_, "round_up", 0x7FFF);
-  pack_ = scalar_constant(b_, "pack", 0x07060302, "v_perm_b32: the upper halves of both");
-  nan_ = b_.vgpr("quiet_nan");
-  b_.emit(v_mov_b32, {nan_}, {imm(0x7FC00000)});
-}
-
-/// bf16 in the upper half, nearest even, NaN kept.
-Operand Emitter::rounded(const Operand& value) {
-  const Operand odd = b_.vgpr("lsb"), sum = b_.vgpr("rounded"), kept = b_.vgpr("kept"),
-                is_nan = b_.sgpr("is_nan", 2);
-  b_.emit(v_bfe_u32, {odd}, {value, imm(16), imm(1)});
-  b_.emit(v_add3_u32, {sum}, {value, odd, round_up_});
-  b_.emit(v_cmp_u_f32, {is_nan}, {value, value});
-  b_.emit(v_cndmask_b32, {kept}, {sum, nan_, is_nan});
-  return kept;
-}
-
-void Emitter::pack(const Operand& low, const Operand& high, const Operand& dst) {
-  if (p_.activation == DataType::f16) {
-    const Operand l = b_.vgpr("half_low"), h = b_.vgpr("half_high");
-    b_.emit(v_cvt_f16_f32, {l}, {low}).mi.dst[0].undef = true;
-    b_.emit(v_cvt_f16_f32, {h}, {high}).mi.dst[0].undef = true;
-    b_.emit(v_pack_b32_f16, {dst}, {l, h});
-  } else if (b_.kernel().target->has_cvt_pk_bf16_f32) {
-    b_.emit(v_cvt_pk_bf16_f32, {dst}, {low, high});
-  } else {
-    const Operand l = rounded(low), h = rounded(high);
-    b_.emit(v_perm_b32, {dst}, {h, l, pack_});
-  }
 }
 
 /// The lane's run of columns in 32-column unit `unit` of row tile `i`.
@@ -153,7 +104,8 @@ void Emitter::store_unit(const OutputPlace& place, unsigned i, unsigned unit) {
     // Rounding before any guard: EXEC covers stores only.
     const Operand quad = b_.vgpr("packed", 4);
     if (place.columns_left.is_reg()) b_.emit(s_mov_b64, {isa::exec(64)}, {place.full_exec});
-    for (unsigned e = 0; e < 8; e += 2) pack(values[v + e], values[v + e + 1], quad.slice(e / 2));
+    for (unsigned e = 0; e < 8; e += 2)
+      output_rounder_.round(b_, values[v + e], values[v + e + 1], quad.slice(e / 2));
     if (wide) {
       store(buffer_store_b128, quad, first + v);
       continue;

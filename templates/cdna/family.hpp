@@ -2,6 +2,7 @@
 // Private to templates/: the CDNA family's entry in the table of families.
 #pragma once
 
+#include "templates/cdna/launch.hpp"
 #include "templates/family.hpp"
 
 namespace wavejit::templates::cdna {
@@ -13,14 +14,26 @@ std::string config_text(const Config& config);
 Result<Config> parse_config(const std::string& canonical_text);
 Result<std::vector<Selection>> select(const Problem& problem, const target::Target& target,
                                       std::int64_t first, std::int64_t last);
-unsigned stages(const Problem& problem, const Config& config);
 Result<ir::Kernel> compile(const Problem& problem, Config& config, unsigned stage,
                            const target::Target& target, const passes::Observer& observer);
-Result<Launch> launch(const Problem& problem, const Config& config, unsigned stage,
-                      const target::Target& target, std::int64_t m);
+
+inline unsigned stages(const Problem& /*problem*/, const Config& config) {
+  return config.split_k > 1 ? 2 : 1;
+}
 
 inline constexpr Family int4_gemm{
     .name = "int4_gemm",
+    .normalise = normalise,
+    .canonical = canonical,
+    .normalise_config = normalise,
+    .select = select,
+    .stages = stages,
+    .compile = compile,
+    .launch = launch,
+};
+
+inline constexpr Family int4_grouped{
+    .name = "int4_grouped",
     .normalise = normalise,
     .canonical = canonical,
     .normalise_config = normalise,
