@@ -38,15 +38,17 @@ unsigned resident(unsigned registers, const Tile& t, const Config& c, const targ
   return target::occupancy(target, registers, t.lds_bytes, c.waves).workgroups;
 }
 
-constexpr std::array<std::string_view, 7> rules{
+constexpr std::array<std::string_view, 8> rules{
     "it suits the problem and the target (bk divides the group, waves divide the tile, slices are whole, LDS "
     "is in budget)",
     "a tile has no more than twice the rows there are, 16 at least",
     "a tile is no wider than all columns, 32 at least",
     "only launches of fewer than 512 rows are split along K, and only while tiles leave compute units idle",
-    "a slice has at least two steps, and slices are not empty",
-    "registers leave at least two waves per SIMD",
-    "every weight is dequantised by one wave of its workgroup where that is possible"};
+    "a slice has at least four steps (fewer leave no loop to pipeline), and slices are not empty",
+    "registers, estimated with 40 to spare, leave at least two waves per SIMD",
+    "every weight is dequantised by one wave of its workgroup where that is possible",
+    "one LDS buffer: two keep the fragments of a whole step alive and never came out first in the event "
+    "model"};
 
 int rule_against(const Config& c, const Problem& p, const target::Target& target, std::int64_t m,
                  unsigned registers) {
@@ -56,9 +58,11 @@ int rule_against(const Config& c, const Problem& p, const target::Target& target
   if (c.bn > 32 && c.bn >= 2 * p.n) return 2;
   if (c.split_k > 1 && (m >= 512 || tiles * (c.split_k - 1) >= 4.0 * target.compute_units)) return 3;
   const Slices s = slices(c, p);
-  if (c.split_k > 1 && (s.length < 2 * c.bk || s.filled != c.split_k)) return 4;
-  if (registers > target::vgpr_budget(target, 2)) return 5;
+  if (c.split_k > 1 && (s.length < 4 * c.bk || s.filled != c.split_k)) return 4;
+  constexpr unsigned spare = 40;
+  if (registers + spare > target::vgpr_budget(target, 2)) return 5;
   if (c.waves_m > 1 && c.bn % (32 * c.waves) == 0) return 6;
+  if (c.lds_buffers > 1) return 7;
   return -1;
 }
 
