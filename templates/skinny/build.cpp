@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The kernel around the passes: descriptors, the loop along K, sums over lanes and waves, the store.
+#include "templates/w4a16/build.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,7 +13,6 @@
 #include "templates/kquant/entry.hpp"
 #include "templates/round.hpp"
 #include "templates/skinny/pass.hpp"
-#include "templates/w4a16/build.hpp"
 #include "templates/w4a16/entry.hpp"
 
 namespace wavejit::templates::skinny {
@@ -54,9 +55,9 @@ class Emitter {
   Context context_;
   PairRounder rounder_;
   std::vector<Operand> pointers_;
-  Operand m_, m0_, n0_, lane_, output_;  ///< output_: descriptor
-  Operand bias_desc_, bias_;               ///< bias_: f32 of the lane's row of weights
-  std::vector<Operand> acc_;  ///< [row * bm + m]
+  Operand m_, m0_, n0_, lane_, output_;                     ///< output_: descriptor
+  Operand bias_desc_, bias_;                                ///< bias_: f32 of the lane's row of weights
+  std::vector<Operand> acc_;                                ///< [row * bm + m]
   std::vector<std::pair<std::size_t, std::size_t>> exits_;  ///< (block, instruction) of branches to the end
 };
 
@@ -81,8 +82,7 @@ void Emitter::entry() {
   pointers_ = w4a16::load_pointers(b_);
   m_ = b_.sgpr("m");
   const auto m_argument = static_cast<std::size_t>(argument("m"));
-  b_.note("m").emit(s_load_b32, {m_},
-                    {b_.kernel().entry.kernarg, imm(b_.kernel().args[m_argument].offset)});
+  b_.note("m").emit(s_load_b32, {m_}, {b_.kernel().entry.kernarg, imm(b_.kernel().args[m_argument].offset)});
   m0_ = b_.sgpr("m0");
   n0_ = b_.sgpr("n0");
   b_.note("first row of activations").emit(s_mul_i32, {m0_}, {ids.x, imm(c_.bm)});
@@ -114,7 +114,8 @@ void Emitter::descriptors() {
   const Operand word_row = b_.sgpr("zero_row"), first = b_.sgpr("zero_bit");
   b_.note("word row of the zero points").emit(s_lshr_b32, {word_row}, {n0_, imm(3)});
   context_.zero_points = exact_descriptor(
-      b_, tensor("zero_points", imm(zero_point_rows(p_)), p_.zero_point_stride * 4, groups * 4), word_row, {});
+      b_, tensor("zero_points", imm(zero_point_rows(p_)), p_.zero_point_stride * 4, groups * 4), word_row,
+      {});
   b_.emit(s_and_b32, {first}, {n0_, imm(7)});
   b_.note("place of the first row's zero point").emit(s_lshl_b32, {first}, {first, imm(2)});
   for (unsigned r = 0; r < c_.bn; ++r) {
@@ -320,7 +321,8 @@ void Emitter::store(const std::vector<Operand>& by_lane) {
   b_.emit(v_lshrrev_b32, {row}, {imm(std::countr_zero(c_.bn)), lane_});
   b_.emit(v_mul_lo_u32, {at}, {row, imm(p_.output_stride * 2)});
   b_.emit(v_lshl_add_u32, {at}, {column, imm(1), at});
-  const auto only = [&](const char* name, const Operand& limit, const Operand& place, const Operand& address) {
+  const auto only = [&](const char* name, const Operand& limit, const Operand& place,
+                        const Operand& address) {
     const Operand inside = b_.sgpr(name), chosen = b_.vgpr("out_at");
     b_.emit(v_cmp_gt_u32, {inside}, {limit, place});
     b_.emit(v_cndmask_b32, {chosen}, {context_.outside, address, inside});
@@ -344,8 +346,7 @@ void Emitter::store(const std::vector<Operand>& by_lane) {
     }
     const Operand packed = b_.vgpr("packed");
     rounder_.round(b_, value, value, packed);
-    ir::Instruction& inst =
-        b_.emit(buffer_store_b16, {}, {packed, address, output_, kquant::no_offset(b_)});
+    ir::Instruction& inst = b_.emit(buffer_store_b16, {}, {packed, address, output_, kquant::no_offset(b_)});
     inst.mi.mods.offen = true;
     inst.mem = {ir::MemoryTag::Space::global, argument("output"), false};
   }
@@ -372,14 +373,15 @@ void Emitter::run() {
   store(sums);
   const std::uint32_t end = b_.block("end", "");
   b_.emit(s_endpgm, {}, {});
-  for (const auto& [block, index] : exits_) b_.kernel().blocks[block].insts[index].mi.src[0] = isa::label(end);
+  for (const auto& [block, index] : exits_)
+    b_.kernel().blocks[block].insts[index].mi.src[0] = isa::label(end);
 }
 
 std::string arithmetic(const Problem& p) {
-  return p.activation == DataType::bf16
-             ? "128 + n into v_dot2_f32_bf16, (128 + zero) x sum of the activations taken off in f32; rows that "
-               "are not finite again from n - zero; weights are not rounded"
-             : "n - zero, exactly, into v_dot2_f32_f16; weights are not rounded";
+  return p.activation == DataType::bf16 ? "128 + n into v_dot2_f32_bf16, (128 + zero) x sum of the "
+                                          "activations taken off in f32; rows that "
+                                          "are not finite again from n - zero; weights are not rounded"
+                                        : "n - zero, exactly, into v_dot2_f32_f16; weights are not rounded";
 }
 
 }  // namespace
