@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // wavejit sweep: selection and generation over a grid of shapes, groups, types and zero points, on each
-// target. Every Config that selection returns for M up to 4096 must launch and keep its K step within one
-// group; those of the rows asked for must generate, assemble and link.
+// target. W4A16 only. Every Config that selection returns for M up to 4096 must launch and keep its K step
+// within one group; those of the rows asked for must generate, assemble and link.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>

@@ -65,7 +65,7 @@ std::string refusal(const std::string& text) {
 }
 
 TEST_CASE("our shared object says what lld's says", "[lower]") {
-  const target::Target& target = test::table(GENERATE("gfx1151", "gfx11-generic", "gfx12-generic", "gfx942"));
+  const target::Target& target = test::table(GENERATE("gfx1151", "gfx11-generic", "gfx12-generic"));
   CAPTURE(target.name);
   const auto object = lower::assemble(two_kernels(target), target);
   REQUIRE(object);
