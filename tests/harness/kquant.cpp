@@ -164,13 +164,18 @@ float Report::at(std::int64_t m, std::int64_t row) const {
                    static_cast<std::size_t>(found - rows.begin()));
 }
 
-std::string Report::reason() const {
+std::string Report::faults() const {
   std::string text = checker;
   for (std::size_t i = 0; i < std::min<std::size_t>(run.faults.size(), 5); ++i)
     text += sim::to_string(run.faults[i]) + "\n";
   if (unwritten_bytes > 0) text += fmt::format("{} bytes of the output were never stored\n", unwritten_bytes);
   if (stray_bytes > 0) text += fmt::format("{} bytes of the output were stored elsewhere\n", stray_bytes);
   if (scratch > 0) text += fmt::format("{} bytes of scratch\n", scratch);
+  return text;
+}
+
+std::string Report::reason() const {
+  std::string text = faults();
   if (!(nmse_exact() <= 5e-4)) text += fmt::format("NMSE {} against dequantised weights\n", nmse_exact());
   if (!(nmse_model() <= 1e-6)) text += fmt::format("NMSE {} against quantised activations\n", nmse_model());
   return text;

@@ -58,6 +58,8 @@ struct Report {
   [[nodiscard]] double nmse_exact() const { return oracle::kquant::nmse(output, exact); }
   [[nodiscard]] double nmse_model() const { return oracle::kquant::nmse(output, model); }
   [[nodiscard]] float at(std::int64_t m, std::int64_t row) const;
+  /// Empty when nothing is wrong with the run; says nothing of the values.
+  [[nodiscard]] std::string faults() const;
   /// Empty when all is right.
   [[nodiscard]] std::string reason() const;
 };

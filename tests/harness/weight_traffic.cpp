@@ -12,22 +12,6 @@ namespace {
 
 using isa::Operand;
 
-unsigned bytes_of(const isa::Instruction& inst) {
-  switch (inst.op) {
-    case isa::Opcode::buffer_load_u8:
-    case isa::Opcode::buffer_load_i8:
-      return 1;
-    case isa::Opcode::buffer_load_u16:
-    case isa::Opcode::buffer_load_i16:
-    case isa::Opcode::buffer_load_d16_b16:
-    case isa::Opcode::buffer_load_d16_hi_b16:
-      return 2;
-    default:
-      break;
-  }
-  return (inst.has(isa::flag::load) ? inst.dst[0].width : inst.src[0].width) * 4U;
-}
-
 class Counter {
  public:
   Counter(const sim::Probe& probe, unsigned lanes, std::uint64_t base, std::uint64_t size)
@@ -69,7 +53,7 @@ void Counter::access(const isa::Instruction& inst, std::uint32_t index, std::uin
       probe_.sgpr(descriptor.index) | std::uint64_t{probe_.sgpr(descriptor.index + 1) & 0xFFFF} << 32;
   TensorLoad load;
   load.instruction = index;
-  load.lane_bytes = bytes_of(inst);
+  load.lane_bytes = lane_bytes(inst);
   std::set<std::uint64_t> touched;
   for (unsigned lane = 0; lane < lanes_; ++lane) {
     if ((exec >> lane & 1) == 0) continue;
@@ -115,6 +99,22 @@ double share(std::uint64_t part, std::uint64_t all) {
 }
 
 }  // namespace
+
+unsigned lane_bytes(const isa::Instruction& inst) {
+  switch (inst.op) {
+    case isa::Opcode::buffer_load_u8:
+    case isa::Opcode::buffer_load_i8:
+      return 1;
+    case isa::Opcode::buffer_load_u16:
+    case isa::Opcode::buffer_load_i16:
+    case isa::Opcode::buffer_load_d16_b16:
+    case isa::Opcode::buffer_load_d16_hi_b16:
+      return 2;
+    default:
+      break;
+  }
+  return (inst.has(isa::flag::load) ? inst.dst[0].width : inst.src[0].width) * 4U;
+}
 
 double WeightTraffic::idle() const { return share(idle_slots, vector_slots); }
 double WeightTraffic::idle_loads() const { return share(idle_load_slots, load_slots); }

@@ -12,6 +12,9 @@
 
 namespace wavejit::harness {
 
+/// Bytes that each lane of a memory instruction moves.
+unsigned lane_bytes(const isa::Instruction& inst);
+
 /// One executed buffer load from the tensor.
 struct TensorLoad {
   std::uint32_t instruction = 0;     ///< in DecodedKernel::instructions

@@ -31,6 +31,7 @@ Action add_ablate(CLI::App& app);
 Action add_explain(CLI::App& app);
 Action add_choices(CLI::App& app);
 Action add_tune(CLI::App& app);
+Action add_model(CLI::App& app);
 Action add_sweep(CLI::App& app);
 
 /// Says the error on stderr, and on stdout as JSON when asked; returns exit_refused.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// wavejit run: a problem, or its edited `.s` or `.hsaco`, or a layer of a checkpoint -> simulator, random
-// activations, oracle, verdict.
+// wavejit run: a problem, or its edited `.s` or `.hsaco`, or a layer of a checkpoint, or a tensor of a GGUF
+// file
+// -> simulator, random activations, oracle, verdict.
 #include "tests/harness/run.hpp"
 
 #include <fmt/format.h>
@@ -21,6 +22,7 @@
 #include "tools/wavejit/options.hpp"
 #include "tools/wavejit/progress.hpp"
 #include "tools/wavejit/run_any.hpp"
+#include "tools/wavejit/run_gguf.hpp"
 #include "tools/wavejit/run_kquant.hpp"
 
 namespace wavejit::tools {
@@ -35,6 +37,7 @@ struct RunOptions {
   std::string soffset = "both";
   std::string args, kernel;
   std::string checkpoint, layer, format = "auto";
+  GgufRun gguf;
   bool activation_given = false;
   std::vector<std::string> without_check;
   bool list_checks = false;
@@ -84,6 +87,25 @@ Result<checkpoint::Layer> read_checkpoint(const RunOptions& options, ProblemOpti
   if (!options.activation_given && layer->source.scales.dtype == repack::Dtype::f16)
     problem.activation = "f16";
   return layer;
+}
+
+Result<bool> run_gguf_file(const RunOptions& options) {
+  const ProblemOptions& o = options.problem;
+  if (!o.shape.empty() || o.n || o.k || o.group || o.zero_points || o.bias || !options.file.empty() ||
+      !options.checkpoint.empty())
+    return fail_field(ErrorCode::invalid_argument, "gguf",
+                      "given with a file, --checkpoint, --shape, --n, --k, --group, --zero-points or --bias",
+                      "given without them: the tensor says all that");
+  if (options.gguf.tensor.empty())
+    return fail_field(ErrorCode::invalid_argument, "tensor", "absent", "the name of a tensor of --gguf");
+  GgufRun run = options.gguf;
+  run.target = o.target;
+  run.activation = o.activation;
+  run.m = o.m.value_or(1);
+  if (options.whole) run.rows = 0;
+  run.seed = options.seed;
+  run.json = options.json;
+  return run_gguf(run);
 }
 
 Json describe(const checkpoint::Layer& layer, const harness::CheckpointReport& r) {
@@ -186,6 +208,9 @@ Result<bool> run_command(const RunOptions& options) {
     sim.global_unaligned_mode = options.global_unaligned;
     return run_any(options.file, options.args, options.kernel, options.problem.target, sim, options.json);
   }
+  if (!options.gguf.file.empty()) return run_gguf_file(options);
+  if (!options.gguf.tensor.empty())
+    return fail_field(ErrorCode::invalid_argument, "gguf", "absent", "given with --tensor");
   ProblemOptions problem = options.problem;
   std::optional<checkpoint::Layer> layer;
   if (!options.checkpoint.empty()) {
@@ -279,6 +304,13 @@ Action add_run(CLI::App& app) {
                  "With --checkpoint: the layer, such as model.layers.0.mlp.down_proj");
   app.add_option("--format", options->format,
                  "With --checkpoint: auto, awq, gptq, gptq_v1, gptq_v2, compressed-tensors, plain, mslk")
+      ->capture_default_str();
+  app.add_option("--gguf", options->gguf.file,
+                 "Run a tensor of this .gguf with the K-quant decode kernels (--m 1 to 8, --act, --target)");
+  app.add_option("--tensor", options->gguf.tensor, "With --gguf: the tensor, such as blk.0.ffn_up.weight");
+  app.add_option("--rows", options->gguf.rows, "With --gguf: about how many rows to run; 0 = all")
+      ->capture_default_str();
+  app.add_option("--expert", options->gguf.expert, "With --gguf: which matrix of a tensor of several")
       ->capture_default_str();
   app.add_option("--kernel", options->kernel, "With --args: which kernel of the object");
   app.add_option("--without-check", options->without_check,

@@ -18,19 +18,21 @@ bool inside(std::span<const std::byte> part, std::span<const std::byte> all) {
   return part.empty() || (part.data() >= all.data() && part.data() + part.size() <= all.data() + all.size());
 }
 
-__extension__ using Wide = unsigned __int128;
-
-/// Bytes of the tensor in a wider type than the reader computes in.
-Wide bytes_of(const Tensor& t) {
-  Wide bytes = t.type->block_bytes;
-  for (const std::int64_t d : t.dimensions) bytes *= static_cast<std::uint64_t>(d);
-  return bytes / t.type->block_elements;
+/// Bytes of the tensor in a type that does not wrap; exact up to 2^64, and what is more is not below.
+long double bytes_of(const Tensor& t) {
+  long double bytes = static_cast<long double>(t.row_elements()) /
+                      static_cast<long double>(t.type->block_elements) *
+                      static_cast<long double>(t.type->block_bytes);
+  for (std::size_t i = 1; i < t.dimensions.size(); ++i) bytes *= static_cast<long double>(t.dimensions[i]);
+  return bytes;
 }
 
 bool tensors_hold(const Header& header, std::uint64_t file_bytes, gguf::Data data) {
   std::vector<std::pair<std::uint64_t, std::uint64_t>> places;
   for (const Tensor& t : header.tensors) {
-    if (t.begin < header.data_begin || t.end <= t.begin || bytes_of(t) != t.end - t.begin) return false;
+    if (t.begin < header.data_begin || t.end <= t.begin ||
+        bytes_of(t) != static_cast<long double>(t.end - t.begin))
+      return false;
     if (data == gguf::Data::present && t.end > file_bytes) return false;
     if (t.row_bytes() * static_cast<std::uint64_t>(t.rows()) != t.end - t.begin) return false;
     if ((t.begin - header.data_begin) % header.alignment != 0) return false;
