@@ -167,38 +167,51 @@ void SgprReadHazard::issue(IssueGroup group) {
       if ((fields & 1) == 0) by_salu_.reset();
       for (unsigned r = 0; r < tracked; ++r) {
         const bool vcc = r == isa::sreg::vcc_lo || r == isa::sreg::vcc_hi;
-        if ((vcc ? fields >> 1 & 1 : fields >> 9 & 7) == 0) by_valu_.reset(r);
+        if ((vcc ? fields >> 1 & 1 : fields >> 9 & 7) != 0) continue;
+        by_valu_.reset(r);
+        surely_by_valu_.reset(r);
       }
       continue;
     }
     if (mi.pipe() == Pipe::smem) {
       by_salu_.reset();
       by_valu_.reset();
+      surely_by_valu_.reset();
       continue;
     }
     const bool valu = is_valu(mi);
     if (!valu && mi.pipe() != Pipe::salu) continue;
-    bool waited = false;
+    bool waited = false, surely_waited = false;
     each_read(mi, [&](unsigned r) {
       waited = waited || (!valu && by_valu_[r]);
+      surely_waited = surely_waited || (!valu && surely_by_valu_[r]);
       if (!valu) return;
-      read_.set(r & ~1U);
-      read_.set(r | 1U);
+      for (Scalars* read : {&read_, &surely_read_}) {
+        read->set(r & ~1U);
+        read->set(r | 1U);
+      }
     });
-    if (waited) by_valu_.reset();
+    // Where the wait happens on some paths only, the others still have what VALU wrote under way.
+    if (surely_waited) by_valu_.reset();
+    if (waited) surely_by_valu_.reset();
     for_each_written_unit(mi, *target_, [&](unsigned u) {
       if (u < unit::sgpr || !concerned(u - unit::sgpr) || !read_[u - unit::sgpr]) return;
       (valu ? by_valu_ : by_salu_).set(u - unit::sgpr);
+      if (valu && surely_read_[u - unit::sgpr]) surely_by_valu_.set(u - unit::sgpr);
     });
   }
 }
 
 bool SgprReadHazard::merge(const SgprReadHazard& other) {
-  const Scalars read = read_, by_salu = by_salu_, by_valu = by_valu_;
+  const Scalars read = read_, by_salu = by_salu_, by_valu = by_valu_, surely_read = surely_read_,
+                surely_by_valu = surely_by_valu_;
+  surely_read_ &= other.surely_read_;
+  surely_by_valu_ &= other.surely_by_valu_;
   read_ |= other.read_;
   by_salu_ |= other.by_salu_;
   by_valu_ |= other.by_valu_;
-  return read != read_ || by_salu != by_salu_ || by_valu != by_valu_;
+  return read != read_ || by_salu != by_salu_ || by_valu != by_valu_ || surely_read != surely_read_ ||
+         surely_by_valu != surely_by_valu_;
 }
 
 }  // namespace wavejit::passes

@@ -82,7 +82,8 @@ class SgprReadHazard {
   }
 
   const target::Target* target_ = nullptr;
-  Scalars read_, by_salu_, by_valu_;
+  Scalars read_, by_salu_, by_valu_;      ///< on some path
+  Scalars surely_read_, surely_by_valu_;  ///< on every path: what an SALU read is known to wait for
 };
 
 }  // namespace wavejit::passes

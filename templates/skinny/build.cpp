@@ -41,9 +41,10 @@ class Emitter {
   void load_bias();
   void clear(const std::vector<Operand>& acc);
   void passes(Dequantiser* exact);
-  void loop(Pass& pass, std::int64_t trips, bool late, Dequantiser* exact);
+  void loop(Pass& pass, std::int64_t trips, Dequantiser* exact);
   void sum_lanes();
-  void again_when_not_finite();
+  void leave_when_not_finite();
+  void again_exactly();
   std::vector<Operand> by_lane();
   void sum_waves(std::vector<Operand>& by_lane);
   void store(const std::vector<Operand>& by_lane);
@@ -59,6 +60,8 @@ class Emitter {
   Operand bias_desc_, bias_;                                ///< bias_: f32 of the lane's row of weights
   std::vector<Operand> acc_;                                ///< [row * bm + m]
   std::vector<std::pair<std::size_t, std::size_t>> exits_;  ///< (block, instruction) of branches to the end
+  std::pair<std::size_t, std::size_t> to_exact_{};          ///< … of the one to again_exactly()
+  std::uint32_t finish_ = 0;                                ///< block
 };
 
 std::int16_t Emitter::argument(std::string_view name) const {
@@ -140,16 +143,14 @@ void Emitter::clear(const std::vector<Operand>& acc) {
   for (const Operand& a : acc) b_.emit(v_mov_b32, {a}, {imm(0)});
 }
 
-void Emitter::loop(Pass& pass, std::int64_t trips, bool late, Dequantiser* exact) {
+void Emitter::loop(Pass& pass, std::int64_t trips, Dequantiser* exact) {
   const std::string name = exact == nullptr ? "k_loop" : "k_loop_exact";
-  const std::vector<ir::Induction> inductions = pass.inductions(late);
+  const std::vector<ir::Induction> inductions = pass.inductions(exact == nullptr ? 1 : 0);
   for (const ir::Induction& i : inductions) b_.emit(s_mov_b32, {i.reg}, {imm(0)});
-  b_.block(name, fmt::format("{} passes of {} along K", trips, c_.bk));
+  b_.block(name, fmt::format("{} passes along K", trips));
   b_.make_loop(name, trips).inductions = inductions;
-  pass.load_weights();
+  pass.load();
   // Exact results are rare: their loop need not be fast, and without stages it is not rotated.
-  b_.set_stage(exact == nullptr && late ? 1 : 0);
-  pass.load_activations();
   b_.set_stage(exact == nullptr ? 1 : 0);
   pass.multiply(acc_, exact);
   b_.set_stage(0);
@@ -157,35 +158,35 @@ void Emitter::loop(Pass& pass, std::int64_t trips, bool late, Dequantiser* exact
 
 /// Stretches of 1024 elements per wave in the loop; of what is left one of 512 and one of 256 where they are
 /// full, then one of 256 with idle lanes. The latter are loaded before the loop, where they wait for nobody;
-/// but after it where many activations would fill the registers.
+/// but after it where many activations would fill the registers. Exact results are rare and need not be
+/// quick, but their code should be short: all of K in stretches of 256.
 void Emitter::passes(Dequantiser* exact) {
-  const std::int64_t trips = p_.k / c_.bk;
+  const unsigned widest = exact == nullptr ? 4 : 1;
+  const std::int64_t longest = std::int64_t{256} * widest * c_.waves, trips = p_.k / longest;
+  const bool early = c_.bm <= 2 && exact == nullptr;
   std::vector<std::unique_ptr<Pass>> rest;
-  std::int64_t first = trips * c_.bk;
+  std::int64_t first = trips * longest;
   for (const unsigned width : {2U, 1U}) {
     const std::int64_t stretch = std::int64_t{256} * width * c_.waves;
     if (p_.k - first < stretch) continue;
-    rest.push_back(std::make_unique<Pass>(context_, width, first, 0, false));
+    rest.push_back(std::make_unique<Pass>(context_, width, first, 0, false, !early));
     first += stretch;
   }
-  if (first < p_.k) rest.push_back(std::make_unique<Pass>(context_, 1, first, 0, true));
+  if (first < p_.k) rest.push_back(std::make_unique<Pass>(context_, 1, first, 0, true, !early));
 
-  const bool few = c_.bm <= 2;
-  const bool early = few && exact == nullptr;
   std::unique_ptr<Pass> main;
   if (trips > 0) {
-    main = std::make_unique<Pass>(context_, 4, 0, trips, false);
+    main = std::make_unique<Pass>(context_, widest, 0, trips, false, !early);
     main->setup();
   }
   const auto load = [](Pass& pass) {
     pass.setup();
-    pass.load_weights();
-    pass.load_activations();
+    pass.load();
   };
   if (early)
     for (const auto& pass : rest) load(*pass);
   if (main) {
-    loop(*main, trips, !few, exact);
+    loop(*main, trips, exact);
     b_.block(exact == nullptr ? "rest" : "rest_exact", "what is left of K; sum over lanes");
   }
   for (const auto& pass : rest) {
@@ -211,8 +212,9 @@ void Emitter::sum_lanes() {
 }
 
 /// An infinity or NaN among the activations makes both the products and the sum of a run of them infinite or
-/// NaN, and their difference NaN, whatever the weights. So whatever is not finite is computed again.
-void Emitter::again_when_not_finite() {
+/// NaN, and their difference NaN, whatever the weights. So whatever is not finite is computed again, out of
+/// line behind the kernel's end.
+void Emitter::leave_when_not_finite() {
   Operand check = imm(0);
   for (const Operand& acc : acc_) {
     const Operand next = b_.vgpr("not_finite");
@@ -221,11 +223,15 @@ void Emitter::again_when_not_finite() {
   }
   const Operand lanes_not = b_.sgpr("not_finite");
   b_.note("0 times infinity or NaN is NaN").emit(v_cmp_u_f32, {lanes_not}, {check, check});
-  b_.emit(s_cmp_eq_u32, {}, {lanes_not, imm(0)});
-  const std::size_t block = b_.kernel().blocks.size() - 1, branch = b_.current().insts.size();
+  b_.emit(s_cmp_lg_u32, {}, {lanes_not, imm(0)});
+  to_exact_ = {b_.kernel().blocks.size() - 1, b_.current().insts.size()};
   b_.emit(s_cbranch_scc1, {}, {isa::label(0)});
+  finish_ = b_.block("finish", "");
+}
 
-  b_.block("exact", "not finite: again, from n - zero");
+void Emitter::again_exactly() {
+  const std::uint32_t here = b_.block("exact", "not finite: again, from n - zero");
+  b_.kernel().blocks[to_exact_.first].insts[to_exact_.second].mi.src[0] = isa::label(here);
   Problem fastest = p_;
   fastest.rounding = WeightRounding::fastest;
   const auto exact = make_dequantiser(fastest, {});
@@ -233,8 +239,7 @@ void Emitter::again_when_not_finite() {
   clear(acc_);
   passes(exact.get());
   sum_lanes();
-  const std::uint32_t after = b_.block("finish", "");
-  b_.kernel().blocks[block].insts[branch].mi.src[0] = isa::label(after);
+  b_.emit(s_branch, {}, {isa::label(finish_)});
 }
 
 /// Lane i of group g has value 32 g + i, in the order of m, then rows of weights.
@@ -364,7 +369,7 @@ void Emitter::run() {
   if (context_.one_group()) whole_group();
   passes(nullptr);
   sum_lanes();
-  if (context_.bf16()) again_when_not_finite();
+  if (context_.bf16()) leave_when_not_finite();
   lane_ = b_.vgpr("lane");
   b_.emit(v_and_b32, {lane_}, {imm(lanes - 1), context_.item});
   std::vector<Operand> sums = by_lane();
@@ -375,6 +380,7 @@ void Emitter::run() {
   b_.emit(s_endpgm, {}, {});
   for (const auto& [block, index] : exits_)
     b_.kernel().blocks[block].insts[index].mi.src[0] = isa::label(end);
+  if (context_.bf16()) again_exactly();
 }
 
 std::string arithmetic(const Problem& p) {

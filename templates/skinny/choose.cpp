@@ -27,10 +27,11 @@ unsigned split(const Problem& p, const target::Target& target) {
 /// Rows of weights that share a wave's activations: about half as many as there are rows of activations, so
 /// that level 2 need not deliver much more than DRAM does; but leaving a few waves for every SIMD.
 unsigned rows(const Problem& p, const target::Target& target, unsigned bm, unsigned waves) {
-  constexpr unsigned most_values = 64;  ///< accumulators of a lane
+  constexpr unsigned most_values = 32;  // accumulators of a lane
   const std::int64_t enough = simds(target) * (bm == 1 ? 2 * target.max_waves_per_simd : 2);
   unsigned bn = 1;
-  while (bn < std::clamp(bm / 2, 2U, 4U) && 2 * bn * bm <= most_values && p.n * waves >= 2 * bn * enough) bn *= 2;
+  while (bn < std::clamp(bm / 2, 2U, 4U) && 2 * bn * bm <= most_values && p.n * waves >= 2 * bn * enough)
+    bn *= 2;
   while (bn < 8 && 2 * bn * bm <= most_values && (p.n + bn - 1) / bn > most_workgroups) bn *= 2;
   return bn;
 }
@@ -48,19 +49,19 @@ Cost cost(const Config& c, const Problem& p, const target::Target& target, std::
   const double slots = static_cast<double>(simds(target)) * usual_waves;
   const double waves = row_groups * c.waves;
   const double tiles = static_cast<double>((m + c.bm - 1) / c.bm);
-  const double wait = std::max(waves / slots, 1.0) * along_k / c.waves * t.vmem_loaded_latency / (1 + c.pipeline_depth);
-  const double dram =
-      (n * k / 2 + n * k / static_cast<double>(p.group) * 2 + 2 * rows_m * (k + n)) / (t.dram_gigabytes * 1e9) *
-      t.clock_megahertz * 1e6;
+  const double wait =
+      std::max(waves / slots, 1.0) * along_k / c.waves * t.vmem_loaded_latency / (1 + c.pipeline_depth);
+  const double dram = (n * k / 2 + n * k / static_cast<double>(p.group) * 2 + 2 * rows_m * (k + n)) /
+                      (t.dram_gigabytes * 1e9) * t.clock_megahertz * 1e6;
   struct Bound {
     double clocks;
     std::string_view name;
   };
-  const std::array bounds{Bound{dram, "DRAM"},
-                          Bound{passes * bytes / (target.compute_units * t.l2_bytes_per_clock), "level 2"},
-                          Bound{passes * bytes / (target.compute_units * static_cast<double>(t.vmem_issue_bytes)), "loads"},
-                          Bound{tiles * passes * valu / static_cast<double>(simds(target)), "VALU"},
-                          Bound{tiles * wait, "latency"}};
+  const std::array bounds{
+      Bound{dram, "DRAM"}, Bound{passes * bytes / (target.compute_units * t.l2_bytes_per_clock), "level 2"},
+      Bound{passes * bytes / (target.compute_units * static_cast<double>(t.vmem_issue_bytes)), "loads"},
+      Bound{tiles * passes * valu / static_cast<double>(simds(target)), "VALU"},
+      Bound{tiles * wait, "latency"}};
   const Bound& most = *std::ranges::max_element(bounds, {}, &Bound::clocks);
   return {most.clocks / t.clock_megahertz, most.name};
 }

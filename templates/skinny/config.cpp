@@ -26,7 +26,8 @@ Result<void> check_extents(const Config& c, const Problem& p) {
     if (bytes <= limit) return {};
     return bad(field, std::to_string(stride), "such that a workgroup's rows stay under 2 GiB");
   };
-  if (auto ok = check("activation_stride", p.activation_stride, c.bm * p.activation_stride * 2); !ok) return ok;
+  if (auto ok = check("activation_stride", p.activation_stride, c.bm * p.activation_stride * 2); !ok)
+    return ok;
   if (auto ok = check("weight_stride", p.weight_stride, c.bn * p.weight_stride * 4); !ok) return ok;
   if (auto ok = check("scale_stride", p.scale_stride, c.bn * p.scale_stride * 2); !ok) return ok;
   if (auto ok = check("zero_point_stride", p.zero_point_stride, p.zero_point_stride * 4); !ok) return ok;
@@ -75,10 +76,10 @@ Result<Config> parse(std::string_view canonical_text) {
   Config c;
   c.path = Path::skinny;
   std::array<unsigned, 5> on{};
-  const int fields =
-      std::sscanf(text.c_str(), "skinny %2ux%2u waves %2u depth %1u unroll %1u occupancy %2u techniques %1u%1u%1u%1u%1u",
-                  &c.bm, &c.bn, &c.waves, &c.pipeline_depth, &c.unroll, &c.waves_per_simd, on.data(), &on[1],
-                  &on[2], &on[3], &on[4]);
+  const int fields = std::sscanf(
+      text.c_str(), "skinny %2ux%2u waves %2u depth %1u unroll %1u occupancy %2u techniques %1u%1u%1u%1u%1u",
+      &c.bm, &c.bn, &c.waves, &c.pipeline_depth, &c.unroll, &c.waves_per_simd, on.data(), &on[1], &on[2],
+      &on[3], &on[4]);
   c.techniques = {on[0] != 0, on[1] != 0, on[2] != 0, on[3] != 0, on[4] != 0};
   c.bk = widest_stretch * c.waves;
   c.waves_m = 1;
@@ -86,8 +87,9 @@ Result<Config> parse(std::string_view canonical_text) {
   c.lds_buffers = 1;
   c.wgp_mode = false;
   if (fields != 11 || skinny::canonical(c) != text)
-    return bad("config", text,
-               "the canonical text of a Config: skinny 1x2 waves 1 depth 1 unroll 1 occupancy 0 techniques 11111");
+    return bad(
+        "config", text,
+        "the canonical text of a Config: skinny 1x2 waves 1 depth 1 unroll 1 occupancy 0 techniques 11111");
   return c;
 }
 

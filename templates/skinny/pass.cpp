@@ -59,9 +59,9 @@ void Context::setup() {
 }
 
 Operand Context::fetch(const char* name, unsigned which, unsigned dwords, const Operand& address,
-                       const Operand& soffset, std::int32_t immediate) {
+                       const Operand& soffset, std::int32_t immediate, const Operand& given) {
   const std::array descriptors{&activations, &weights, &scales, &zero_points};
-  const Operand data = b.vgpr(name, std::max(dwords, 1U));
+  const Operand data = given.is_reg() ? given : b.vgpr(name, std::max(dwords, 1U));
   ir::Instruction& inst = b.emit(wide_load(dwords), {data}, {address, *descriptors[which], soffset});
   inst.mi.mods.offen = true;
   inst.mi.mods.offset = immediate;
@@ -100,10 +100,11 @@ Operand Pass::groups_of(const Operand& units) {
     b_.emit(v_lshrrev_b32, {group}, {imm(log2u(d)), units});
     return group;
   }
-  // As a product: m = ceil(2^(31+l) / d), l = ceil(log2 d), is below 2^32 and (units * m) >> (31 + l) is exact
-  // for units below 2^31 (Granlund and Montgomery 1994, theorem 4.2).
+  // As a product: m = ceil(2^(31+l) / d), l = ceil(log2 d), is below 2^32 and (units * m) >> (31 + l) is
+  // exact for units below 2^31 (Granlund and Montgomery 1994, theorem 4.2).
   const auto l = static_cast<unsigned>(std::bit_width(static_cast<std::uint64_t>(d - 1)));
-  const std::uint64_t m = ((std::uint64_t{1} << (31 + l)) + static_cast<std::uint64_t>(d) - 1) / static_cast<std::uint64_t>(d);
+  const std::uint64_t m =
+      ((std::uint64_t{1} << (31 + l)) + static_cast<std::uint64_t>(d) - 1) / static_cast<std::uint64_t>(d);
   b_.emit(v_mul_hi_u32, {group}, {imm(static_cast<std::int64_t>(m)), units});
   if (l > 1) b_.emit(v_lshrrev_b32, {group}, {imm(l - 1), group});
   return group;
@@ -151,14 +152,14 @@ void Pass::setup() {
   z_at_ = masked(z);
 }
 
-std::vector<ir::Induction> Pass::inductions(bool late) {
+std::vector<ir::Induction> Pass::inductions(std::uint8_t late_stage) {
   std::vector<ir::Induction> all;
   const auto add = [&](Operand& reg, const char* name, std::int64_t step, std::uint8_t stage) {
     reg = b_.sgpr(name);
     all.push_back({reg, step, stage, 0});
   };
   add(w_offset_, "w_offset", stretch() / 2, 0);
-  add(x_offset_, "x_offset", stretch() * 2, late ? 1 : 0);
+  add(x_offset_, "x_offset", stretch() * 2, late_ ? late_stage : std::uint8_t{0});
   if (c_.one_group()) return all;
   if (!even_groups()) {
     add(units_, "k_units", stretch() / 8, 0);
@@ -195,19 +196,24 @@ void Pass::load_scales() {
   if (c_.packed_zeros()) zeros_ = c_.fetch("zeros", zero_points, 1, zeros_at, moving ? z_offset_ : none);
 }
 
-void Pass::load_weights() {
+void Pass::load() {
   load_scales();
   words_.clear();
+  x_.clear();
   for (const Operand& at : w_at_)
     words_.push_back(c_.fetch("words", weights, width_, at, looping() ? w_offset_ : kquant::no_offset(b_)));
+  for (unsigned word = 0; word < width_ && !late_; ++word) load_activations(word);
 }
 
-void Pass::load_activations() {
-  x_.clear();
-  for (unsigned word = 0; word < width_; ++word)
-    for (const Operand& at : x_at_)
-      x_.push_back(c_.fetch("x", activations, 4, at, looping() ? x_offset_ : kquant::no_offset(b_),
-                            static_cast<std::int32_t>(16 * word)));
+/// Late words take turns with one or two sets of registers: so they cannot be scheduled before their turn.
+void Pass::load_activations(unsigned word) {
+  const std::size_t columns = x_at_.size(), turns = columns <= 4 ? 2 : 1;
+  for (std::size_t m = 0; m < columns; ++m) {
+    const bool again = late_ && word >= turns;
+    const Operand data = again ? x_[(word - turns) * columns + m] : Operand{};
+    x_.push_back(c_.fetch("x", activations, 4, x_at_[m], looping() ? x_offset_ : kquant::no_offset(b_),
+                          static_cast<std::int32_t>(16 * word), data));
+  }
 }
 
 Pass::Terms Pass::terms(unsigned row, Dequantiser* exact) {
@@ -288,6 +294,7 @@ void Pass::multiply(const std::vector<Operand>& acc, Dequantiser* exact) {
   for (unsigned r = 0; r < rows; ++r) of_row.push_back(terms(r, exact));
   std::vector<Operand> sums(columns, imm(0)), dots(std::size_t{rows} * columns, imm(0));
   for (unsigned word = 0; word < width_; ++word) {
+    if (late_) load_activations(word);
     const Operand* x = &x_[std::size_t{word} * columns];
     if (through_sums)
       for (unsigned m = 0; m < columns; ++m)

@@ -17,15 +17,15 @@ struct Context {
   ir::Builder& b;
   const Problem& p;
   const Config& c;
-  isa::Operand item;                             ///< VGPR: work-item of the workgroup
+  isa::Operand item;                                       ///< VGPR: work-item of the workgroup
   isa::Operand activations, weights, scales, zero_points;  ///< exact descriptors
-  std::array<std::int16_t, 4> arguments{};       ///< their positions, for memory tags, in that order
-  std::vector<isa::Operand> zero_bits;           ///< SGPR per row: place of its zero point in a word
-  isa::Operand outside;                          ///< SGPR: an offset that no descriptor covers
+  std::array<std::int16_t, 4> arguments{};  ///< their positions, for memory tags, in that order
+  std::vector<isa::Operand> zero_bits;      ///< SGPR per row: place of its zero point in a word
+  isa::Operand outside;                     ///< SGPR: an offset that no descriptor covers
   isa::Operand low_nibbles, high_nibbles, magic, sixteenth, ones, offset;  ///< SGPRs, see setup()
-  isa::Operand spread;                           ///< SGPR, f16 with zero points
-  std::vector<isa::Operand> whole_scales;        ///< f32 per row, where all of K is one group
-  isa::Operand whole_zeros;                      ///< word, likewise
+  isa::Operand spread;                                                     ///< SGPR, f16 with zero points
+  std::vector<isa::Operand> whole_scales;  ///< f32 per row, where all of K is one group
+  isa::Operand whole_zeros;                ///< word, likewise
 
   Context(ir::Builder& builder, const Problem& problem, const Config& config)
       : b(builder), p(problem), c(config) {}
@@ -35,8 +35,9 @@ struct Context {
   [[nodiscard]] bool packed_zeros() const { return p.zero_points == ZeroPoints::packed; }
   [[nodiscard]] bool one_group() const { return p.group == p.k; }
   /// A buffer load of `dwords`, or of 16 bits for 0, of argument `which` (an index into `arguments`).
+  /// `data`: the registers to load, else new ones.
   isa::Operand fetch(const char* name, unsigned which, unsigned dwords, const isa::Operand& address,
-                     const isa::Operand& soffset, std::int32_t immediate = 0);
+                     const isa::Operand& soffset, std::int32_t immediate = 0, const isa::Operand& data = {});
   /// VGPR = value + constant; `value` itself for 0.
   isa::Operand plus(const char* name, const isa::Operand& value, std::int64_t constant);
   /// f32 of the low 16 bits of a loaded scale or bias.
@@ -46,17 +47,24 @@ struct Context {
 class Pass {
  public:
   /// Lanes start at element `first`; those at or beyond K idle where `masked`. `trips`: passes of a loop,
-  /// each a stretch further; 0 = alone.
-  Pass(Context& context, unsigned width, std::int64_t first, std::int64_t trips, bool masked)
-      : c_(context), b_(context.b), width_(width), first_(first), trips_(trips), masked_(masked) {}
+  /// each a stretch further; 0 = alone. `late`: activations are loaded where they are needed, word by word,
+  /// so that not all of them take registers at once.
+  Pass(Context& context, unsigned width, std::int64_t first, std::int64_t trips, bool masked, bool late)
+      : c_(context),
+        b_(context.b),
+        width_(width),
+        first_(first),
+        trips_(trips),
+        masked_(masked),
+        late_(late) {}
 
   /// Addresses, in VGPRs.
   void setup();
-  /// Loop variables that load() and multiply() read, all starting at 0; call within the loop's block.
-  /// `late`: activations are loaded in stage 1.
-  std::vector<ir::Induction> inductions(bool late);
-  void load_weights();
-  void load_activations();
+  /// Loop variables that the loads read, all starting at 0. Late activations are loaded in stage
+  /// `late_stage`.
+  std::vector<ir::Induction> inductions(std::uint8_t late_stage);
+  /// Weights with their scales and zero points; activations unless late.
+  void load();
   /// acc[row * bm + m] += this lane's part. `exact`: bf16 from n - zero.
   void multiply(const std::vector<isa::Operand>& acc, Dequantiser* exact);
 
@@ -70,10 +78,11 @@ class Pass {
   std::vector<isa::Operand> row_addresses(const char* name, const isa::Operand& address, std::int64_t stride,
                                           unsigned rows);
   void load_scales();
+  void load_activations(unsigned word);
   /// What a row's weights of this pass have in common.
   struct Terms {
-    isa::Operand scale;   ///< f32
-    isa::Operand zero;    ///< bf16: 128 + zero in f32; f16: offsets of both nibbles; exact: none
+    isa::Operand scale;  ///< f32
+    isa::Operand zero;   ///< bf16: 128 + zero in f32; f16: offsets of both nibbles; exact: none
     ColumnTerms exact;
   };
   Terms terms(unsigned row, Dequantiser* exact);
@@ -84,7 +93,7 @@ class Pass {
   ir::Builder& b_;
   unsigned width_;
   std::int64_t first_, trips_;
-  bool masked_;
+  bool masked_, late_;
   isa::Operand lane_units_;  ///< K / 8 of the lane's first weight in the first pass
   isa::Operand inside_;      ///< lanes before K, where masked
   std::vector<isa::Operand> w_at_, x_at_, s_at_;
@@ -92,7 +101,7 @@ class Pass {
   isa::Operand w_offset_, x_offset_, s_offset_, z_offset_, units_;  ///< SGPRs of a loop
   std::vector<isa::Operand> words_, scales_;                        ///< loaded, per row
   isa::Operand zeros_;
-  std::vector<isa::Operand> x_;  ///< loaded: quads, [word * bm + m]
+  std::vector<isa::Operand> x_;  ///< loaded: quads, [word * bm + m]; late words take turns with few
 };
 
 }  // namespace wavejit::templates::skinny

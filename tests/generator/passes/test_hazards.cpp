@@ -268,6 +268,18 @@ TEST_CASE("SGPRs that VALU has read and that are written again", "[resolve_hazar
     read(0);
     CHECK(added(k).empty());
   }
+  SECTION("VALU writes, SALU reads, but what it reads is settled on one path only") {
+    read(0);
+    k.branch_if_scc1(2);
+    k.block("side");
+    read(8);
+    k.block("join");
+    vector(8);
+    vector(0);
+    scalar(4, 8);  // waits where s8 had been read, not on the way around
+    read(0);
+    CHECK(added(k) == va);
+  }
   SECTION("VCC has a wait of its own") {
     const Operand vcc = sgpr(isa::sreg::vcc_lo);
     k.add(Opcode::v_cndmask_b32, {vgpr(0)}, {vgpr(1), vgpr(2), vcc});

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Rows of shared/cases.md about decode kernels, beside those of ../test_cases_numeric.cpp that selection gives
-// to skinny kernels. Inputs and right results are the rows'.
+// Rows of shared/cases.md about decode kernels, beside those of ../test_cases_numeric.cpp that selection
+// gives to skinny kernels. Inputs and right results are the rows'.
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <limits>
@@ -108,7 +108,8 @@ TEST_CASE("skinny, case 49: an infinity among bf16 activations gives what each w
     } else {
       CHECK(inf == (column < 8 ? -1 : 1) * std::numeric_limits<double>::infinity());
     }
-    CHECK(oracle::decode(outcome.report->at(1, column), Format::bf16) == 1056.0 * static_cast<double>(column - 8));
+    CHECK(oracle::decode(outcome.report->at(1, column), Format::bf16) ==
+          1056.0 * static_cast<double>(column - 8));
   }
 }
 
@@ -117,13 +118,13 @@ TEST_CASE("skinny: a large common part of the activations does not drown the res
   harness::Request r = request(1, 8, 4096, 128);
   r.problem.activation = GENERATE(DataType::bf16, DataType::f16);
   oracle::Values values = oracle::constant_values(1000, 0, 1);
-  values.nibbles = oracle::each_nibble([](std::int64_t, std::int64_t k) { return k == 77 ? 9 : 7 + static_cast<int>(k % 2) * 2; });
+  values.nibbles = oracle::each_nibble(
+      [](std::int64_t, std::int64_t k) { return k == 77 ? 9 : 7 + static_cast<int>(k % 2) * 2; });
   r.values = values;
   check_exact(r, [](auto, auto) { return 0.0; });
   r.values = oracle::random_values(2);
-  r.values->activations = oracle::each([](std::int64_t m, std::int64_t k) {
-    return 4.0 + static_cast<double>((m * 7 + k * 5) % 9 - 4) / 4;
-  });
+  r.values->activations = oracle::each(
+      [](std::int64_t m, std::int64_t k) { return 4.0 + static_cast<double>((m * 7 + k * 5) % 9 - 4) / 4; });
   CHECK(harness::passes(r));
 }
 

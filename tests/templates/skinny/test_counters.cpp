@@ -17,7 +17,8 @@ using namespace wavejit;
 
 namespace {
 
-harness::WeightTraffic traffic_of(templates::Problem problem, const templates::Config& config, std::int64_t m) {
+harness::WeightTraffic traffic_of(templates::Problem problem, const templates::Config& config,
+                                  std::int64_t m) {
   const target::Target& target = *target::find("gfx1151");
   const auto kernel = templates::generate(problem, config, target);
   REQUIRE(kernel);
@@ -26,7 +27,8 @@ harness::WeightTraffic traffic_of(templates::Problem problem, const templates::C
   const auto object = lower::decode(kernel->code_object);
   REQUIRE(object);
   const harness::TileGrid grid(kernel->problem, kernel->config, *launch, m);
-  auto tensors = harness::Tensors::create(kernel->problem, *launch, {grid.tile({})}, oracle::random_values(1), {});
+  auto tensors =
+      harness::Tensors::create(kernel->problem, *launch, {grid.tile({})}, oracle::random_values(1), {});
   REQUIRE(tensors);
   const auto program = sim::Program::create(object->kernels.at(0), target);
   REQUIRE(program);
@@ -47,7 +49,8 @@ harness::WeightTraffic traffic_of(templates::Problem problem, const templates::C
 }  // namespace
 
 TEST_CASE("skinny: few idle lanes, no byte fetched in vain", "[skinny][counters]") {
-  fmt::print("{:>6} {:>2} {:>5} {:>8} {:>10} {:>9} {:>8}\n", "k", "m", "rows", "idle", "idle loads", "fetched/", "fetches");
+  fmt::print("{:>6} {:>2} {:>5} {:>8} {:>10} {:>9} {:>8}\n", "k", "m", "rows", "idle", "idle loads",
+             "fetched/", "fetches");
   fmt::print("{:>6} {:>2} {:>5} {:>8} {:>10} {:>9} {:>8}\n", "", "", "", "lanes", "", "needed", "per byte");
   struct Row {
     std::int64_t k;
@@ -55,9 +58,17 @@ TEST_CASE("skinny: few idle lanes, no byte fetched in vain", "[skinny][counters]
     double idle;
   };
   // The last three end in a pass with idle lanes: 32, 96 and 224 weights of 256.
-  for (const Row& s : {Row{2560, 1, 1, 0.02}, {2560, 1, 2, 0.02}, {4096, 1, 2, 0.02}, {5120, 1, 2, 0.02},
-                       {9728, 1, 1, 0.02}, {17408, 1, 2, 0.02}, {5120, 4, 2, 0.02}, {5120, 8, 4, 0.02},
-                       {5152, 1, 2, 0.06}, {8544, 1, 2, 0.05}, {5344, 1, 1, 0.06}}) {
+  for (const Row& s : {Row{2560, 1, 1, 0.02},
+                       {2560, 1, 2, 0.02},
+                       {4096, 1, 2, 0.02},
+                       {5120, 1, 2, 0.02},
+                       {9728, 1, 1, 0.02},
+                       {17408, 1, 2, 0.02},
+                       {5120, 4, 2, 0.02},
+                       {5120, 8, 4, 0.02},
+                       {5152, 1, 2, 0.06},
+                       {8544, 1, 2, 0.05},
+                       {5344, 1, 1, 0.06}}) {
     CAPTURE(s.k, s.m, s.rows);
     templates::Problem p;
     p.n = 64;

@@ -22,14 +22,16 @@ constexpr std::array<const char*, 3> targets{"gfx1151", "gfx1100", "gfx1201"};
 struct Form {
   unsigned rows, waves, depth;  ///< rows 0: as selection says
 };
-constexpr std::array<Form, 7> forms{{{0, 0, 0}, {1, 1, 0}, {2, 4, 1}, {4, 2, 2}, {8, 1, 1}, {1, 8, 1}, {2, 2, 1}}};
+constexpr std::array<Form, 7> forms{
+    {{0, 0, 0}, {1, 1, 0}, {2, 4, 1}, {4, 2, 2}, {8, 1, 1}, {1, 8, 1}, {2, 2, 1}}};
 
 enum Factor : std::uint8_t { type, zeros, bias, group, m, n, k, strides, form, gpu };
 
 bool admits(const test::Row& row) {
   if (row[m] >= 0 && row[form] >= 0) {
-    // 64 accumulators a lane are the most that fit.
-    const std::int64_t bm = std::bit_ceil(static_cast<std::uint64_t>(rows_m[static_cast<std::size_t>(row[m])]));
+    // A lane holds an accumulator and a dot product of each: 64 of both are what fits beside the loads.
+    const std::int64_t bm =
+        std::bit_ceil(static_cast<std::uint64_t>(rows_m[static_cast<std::size_t>(row[m])]));
     if (forms[static_cast<std::size_t>(row[form])].rows * bm > 32) return false;
   }
   if (row[group] < 0 || row[k] < 0) return true;
@@ -130,7 +132,11 @@ TEST_CASE("skinny: a row has the same bits for any M, rows per wave and depth, a
     for (const unsigned waves : {1U, 4U}) {
       const auto outputs = [&](std::int64_t m, unsigned rows, unsigned depth) {
         harness::Request r;
-        r.problem = {.activation = type, .n = 24, .k = 5344, .group = 32, .zero_points = templates::ZeroPoints::packed};
+        r.problem = {.activation = type,
+                     .n = 24,
+                     .k = 5344,
+                     .group = 32,
+                     .zero_points = templates::ZeroPoints::packed};
         r.m = m;
         r.config = test::skinny(std::bit_ceil(static_cast<unsigned>(m)), rows, waves, depth);
         const harness::Outcome outcome = harness::passes(r);
