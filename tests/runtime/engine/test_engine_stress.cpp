@@ -27,7 +27,7 @@ TEST_CASE("64 threads, 200 problems, prepare and launch mixed: each key compiled
     auto plan = engine.prepare(small_problem(i), {17, 32});
     REQUIRE(plan);
     launched.push_back(*plan);
-    tensors.push_back(*harness::DeviceTensors::create(engine.device(), plan->problem(), 1,
+    tensors.push_back(*harness::DeviceTensors::create(engine.device(), plan->problem(), 17,
                                                       oracle::constant_values(1, 1, 1)));
   }
   std::atomic<int> failures{0};
