@@ -144,11 +144,11 @@ TEST_CASE("Futures, explanations, counters and devices", "[capi]") {
   const wavejit_problem problem = small_problem();
   std::string text(4096, '\0');
   std::size_t needed = 0;
-  REQUIRE(wavejit_explain(engine, &problem, 1, 16, 1, text.data(), text.size(), &needed) == WAVEJIT_OK);
+  REQUIRE(wavejit_explain(engine, &problem, 17, 32, 1, text.data(), text.size(), &needed) == WAVEJIT_OK);
   CHECK(text.find("no disk cache") != std::string::npos);
   CHECK(needed == std::strlen(text.c_str()) + 1);
   wavejit_future* future = nullptr;
-  REQUIRE(wavejit_prepare_async(engine, &problem, 1, 16, 1, &future) == WAVEJIT_OK);
+  REQUIRE(wavejit_prepare_async(engine, &problem, 17, 32, 1, &future) == WAVEJIT_OK);
   wavejit_plan *first = nullptr, *second = nullptr;
   CHECK(wavejit_future_get(future, -1, &first) == WAVEJIT_OK);
   CHECK(wavejit_future_get(future, 0, &second) == WAVEJIT_OK);

@@ -75,27 +75,27 @@ TEST_CASE("Preparing again finds the plan; another engine finds the kernels on d
   const templates::Problem problem = small_problem();
   {
     const auto engine = make_engine(options);
-    CHECK_FALSE(engine->find(problem, {1, 16}));
-    const Plan first = prepare(*engine, problem, {1, 16});
-    const Plan second = prepare(*engine, problem, {1, 16});
-    CHECK(engine->find(problem, {1, 16}));
+    CHECK_FALSE(engine->find(problem, {17, 32}));
+    const Plan first = prepare(*engine, problem, {17, 32});
+    const Plan second = prepare(*engine, problem, {17, 32});
+    CHECK(engine->find(problem, {17, 32}));
     CHECK(engine->counters().plan_hits == 1);
     CHECK(engine->counters().compiles == 1);
     CHECK(first.variants().front().from == Tier::compiled);
     // Another range of the same kernel: the kernel is found in memory.
-    prepare(*engine, problem, {2, 9});
+    prepare(*engine, problem, {18, 25});
     CHECK(engine->counters().kernels[static_cast<std::size_t>(Tier::memory)] == 1);
     CHECK(engine->counters().compiles == 1);
     CHECK(engine->counters().loads == 1);
   }
   const auto engine = make_engine(options);
-  const auto reasons = engine->explain(problem, {1, 16});
+  const auto reasons = engine->explain(problem, {17, 32});
   REQUIRE(reasons);
   CHECK(reasons->front().find("in the disk cache") != std::string::npos);
-  const Plan plan = prepare(*engine, problem, {1, 16});
+  const Plan plan = prepare(*engine, problem, {17, 32});
   CHECK(plan.variants().front().from == Tier::disk);
   CHECK(engine->counters().compiles == 0);
-  DeviceTensors t = tensors(*engine, plan, 7);
+  DeviceTensors t = tensors(*engine, plan, 20);
   REQUIRE(plan.launch(nullptr, t.arguments()));
   REQUIRE(engine->device()->synchronise(nullptr));
   CHECK(t.judge(truncated)->ok);
@@ -220,11 +220,11 @@ TEST_CASE("Background preparation gives the same plan; destroying the engine ans
     EngineOptions options = quiet_options();
     options.threads = 2;
     const auto engine = make_engine(options);
-    const auto first = engine->prepare_async(small_problem(), {1, 16});
+    const auto first = engine->prepare_async(small_problem(), {17, 32});
     REQUIRE(first.get());
     kept = *first.get();
-    CHECK(engine->find(small_problem(), {1, 16}));
-    for (int i = 1; i < 40; ++i) futures.push_back(engine->prepare_async(small_problem(i), {1, 16}));
+    CHECK(engine->find(small_problem(), {17, 32}));
+    for (int i = 1; i < 40; ++i) futures.push_back(engine->prepare_async(small_problem(i), {17, 32}));
   }
   std::size_t ready = 0, shut = 0;
   for (const auto& future : futures) {
@@ -236,7 +236,7 @@ TEST_CASE("Background preparation gives the same plan; destroying the engine ans
   }
   CHECK(ready + shut == futures.size());
   // The plan outlives its engine.
-  CHECK(kept.workspace_bytes(3) == 0U);
+  CHECK(kept.workspace_bytes(20) == 0U);
   CHECK(kept.variants().size() == 1);
 }
 
@@ -245,12 +245,12 @@ TEST_CASE("What nobody refers to is unloaded by collect, what somebody does is n
   EngineOptions options = quiet_options();
   options.opened = {device};
   const auto engine = make_engine(options);
-  Plan kept = prepare(*engine, small_problem(0), {1, 16});
-  prepare(*engine, small_problem(1), {1, 16});
+  Plan kept = prepare(*engine, small_problem(0), {17, 32});
+  prepare(*engine, small_problem(1), {17, 32});
   CHECK(device->loaded() == 2);
   CHECK(engine->collect() == 0);
   CHECK(device->loaded() == 1);
-  DeviceTensors t = tensors(*engine, kept, 3);
+  DeviceTensors t = tensors(*engine, kept, 20);
   CHECK(kept.launch(nullptr, t.arguments()));
   REQUIRE(device->synchronise(nullptr));
   CHECK(t.judge(truncated)->ok);
@@ -297,8 +297,8 @@ TEST_CASE("Two devices of different architecture have kernels of their own (row 
   options.cache_folder = folder.path("cache");
   const auto engine = make_engine(options);
   REQUIRE(engine->devices() == 2);
-  const auto first = engine->prepare(small_problem(), {1, 16}, 0);
-  const auto second = engine->prepare(small_problem(), {1, 16}, 1);
+  const auto first = engine->prepare(small_problem(), {17, 32}, 0);
+  const auto second = engine->prepare(small_problem(), {17, 32}, 1);
   REQUIRE(first);
   REQUIRE(second);
   CHECK(first->variants().front().key != second->variants().front().key);
@@ -314,7 +314,7 @@ TEST_CASE("An edited kernel replaces the generated one; a broken one does not", 
   std::string key, name, text;
   {
     const auto engine = make_engine(options);
-    const Plan plan = prepare(*engine, small_problem(), {1, 16});
+    const Plan plan = prepare(*engine, small_problem(), {17, 32});
     key = plan.variants().front().key;
     name = plan.variants().front().kernel;
   }
@@ -341,9 +341,9 @@ TEST_CASE("An edited kernel replaces the generated one; a broken one does not", 
   for (const std::string& as : {key + ".s", name + ".s"}) {
     write(as, text + "\n");
     const auto engine = make_engine(options);
-    const Plan plan = prepare(*engine, small_problem(), {1, 16});
+    const Plan plan = prepare(*engine, small_problem(), {17, 32});
     CHECK(plan.variants().front().from == Tier::override_folder);
-    DeviceTensors t = tensors(*engine, plan, 5);
+    DeviceTensors t = tensors(*engine, plan, 20);
     REQUIRE(plan.launch(nullptr, t.arguments()));
     REQUIRE(engine->device()->synchronise(nullptr));
     CHECK(t.judge(truncated)->ok);
@@ -352,7 +352,7 @@ TEST_CASE("An edited kernel replaces the generated one; a broken one does not", 
   CHECK(log.warnings() == 0);
   write(key + ".s", "v_no_such_instruction v1\n" + text);
   const auto engine = make_engine(options);
-  const Plan plan = prepare(*engine, small_problem(), {1, 16});
+  const Plan plan = prepare(*engine, small_problem(), {17, 32});
   CHECK(plan.variants().front().from == Tier::compiled);
   CHECK(engine->counters().refused_overrides == 1);
   CHECK(log.contains(key + ".s:1:1"));

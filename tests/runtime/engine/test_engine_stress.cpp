@@ -24,10 +24,10 @@ TEST_CASE("64 threads, 200 problems, prepare and launch mixed: each key compiled
   std::vector<harness::DeviceTensors> tensors;
   std::vector<Plan> launched;
   for (int i = 0; i < 4; ++i) {
-    auto plan = engine.prepare(small_problem(i), {1, 16});
+    auto plan = engine.prepare(small_problem(i), {17, 32});
     REQUIRE(plan);
     launched.push_back(*plan);
-    tensors.push_back(*harness::DeviceTensors::create(engine.device(), plan->problem(), 1,
+    tensors.push_back(*harness::DeviceTensors::create(engine.device(), plan->problem(), 17,
                                                       oracle::constant_values(1, 1, 1)));
   }
   std::atomic<int> failures{0};
@@ -41,8 +41,8 @@ TEST_CASE("64 threads, 200 problems, prepare and launch mixed: each key compiled
       for (const int i : order) {
         const templates::Problem problem = small_problem(i);
         if (random() % 8 == 0) {
-          if (!engine.prepare_async(problem, {1, 16}).get()) ++failures;
-        } else if (!engine.prepare(problem, {1, 16})) {
+          if (!engine.prepare_async(problem, {17, 32}).get()) ++failures;
+        } else if (!engine.prepare(problem, {17, 32})) {
           ++failures;
         }
         const auto j = static_cast<std::size_t>(random() % launched.size());
