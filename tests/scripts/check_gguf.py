@@ -97,7 +97,7 @@ def differences(wavejit, path):
 
 
 def value_differences(wavejit, path, tensor):
-    report = command(wavejit, "run", "--gguf", path, "--tensor", tensor.name, "--rows", 16, "--json")
+    report = command(wavejit, "run", "--gguf", path, "--tensor", tensor.name, "--tensor-rows", 16, "--json")
     if not report["ok"]:
         yield f"{tensor.name}: {report['reason']}"
     matrix = tensor.data.reshape(-1, tensor.data.shape[-1])

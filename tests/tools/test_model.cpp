@@ -255,7 +255,7 @@ TEST_CASE("a tensor of a GGUF file runs, and its values are those that were writ
   for (unsigned row = 0; row < 4; ++row) p.data += q4_k_block(1, 4 + row);
   p.data += std::string(16, '\0');
   write_text(folder.file("m.gguf"), p.bytes());
-  for (const char* more : {"", " --m 8 --act f16", " --m 3 --act f32 --rows 2"}) {
+  for (const char* more : {"", " --m 8 --act f16", " --m 3 --act f32 --tensor-rows 2"}) {
     const Ran ran = folder.wavejit("run --gguf m.gguf --tensor a.weight --json" + std::string(more));
     INFO(more << ran.err);
     REQUIRE(ran.code == 0);
@@ -295,5 +295,5 @@ TEST_CASE("a tensor of a GGUF file runs, and its values are those that were writ
   refused("--gguf m.gguf --tensor a.weight --act i8", "act is i8");
   refused("--gguf m.gguf --tensor a.weight --n 5", "the tensor says all that");
   refused("--gguf m.gguf --tensor b_exps.weight --expert 2", "expert is 2, but must be 0 to 1");
-  refused("--gguf m.gguf --tensor a.weight --rows -1", "rows is -1");
+  refused("--gguf m.gguf --tensor a.weight --tensor-rows -1", "tensor-rows is -1");
 }

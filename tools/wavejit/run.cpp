@@ -308,7 +308,7 @@ Action add_run(CLI::App& app) {
   app.add_option("--gguf", options->gguf.file,
                  "Run a tensor of this .gguf with the K-quant decode kernels (--m 1 to 8, --act, --target)");
   app.add_option("--tensor", options->gguf.tensor, "With --gguf: the tensor, such as blk.0.ffn_up.weight");
-  app.add_option("--rows", options->gguf.rows, "With --gguf: about how many rows to run; 0 = all")
+  app.add_option("--tensor-rows", options->gguf.rows, "With --gguf: about how many rows to run; 0 = all")
       ->capture_default_str();
   app.add_option("--expert", options->gguf.expert, "With --gguf: which matrix of a tensor of several")
       ->capture_default_str();

@@ -182,7 +182,7 @@ void print_text(const GgufRun& options, const Outcome& o, bool right) {
   const auto ran = static_cast<std::int64_t>(o.product.rows.size());
   fmt::print("{} on {}: {} of {} rows{}, {} VGPRs, {:.2f} % of lanes idle\n", o.product.kernel,
              options.target, ran, o.matrix.n,
-             ran < o.matrix.n ? ", spread over the tensor (--rows 0 runs all)" : "", o.product.vgprs,
+             ran < o.matrix.n ? ", spread over the tensor (--tensor-rows 0 runs all)" : "", o.product.vgprs,
              100 * t.idle());
   const std::string exact_bar = o.judged_exactly()
                                     ? fmt::format("bar {:.0e}", bar_exact)
@@ -205,7 +205,7 @@ Result<bool> run_gguf(const GgufRun& options) {
     return fail_field(ErrorCode::unknown_target, "target", options.target, target_names());
   if (options.m < 1 || options.m > kquant::max_m)
     return bad("m", std::to_string(options.m), fmt::format("1 to {}", kquant::max_m));
-  if (options.rows < 0) return bad("rows", std::to_string(options.rows), "at least 1, or 0 for all");
+  if (options.rows < 0) return bad("tensor-rows", std::to_string(options.rows), "at least 1, or 0 for all");
   const auto file = gguf::File::open(options.file);
   if (!file) return std::unexpected(file.error());
   const auto matrix = matrix_of(*file, options);
