@@ -21,7 +21,8 @@ struct ChoiceCase {
 /// "128x64x32 w4x2 d1 l1".
 std::string brief(const templates::Config& config);
 
-/// For each case the choice and `count` more Configs, evenly from the ranking, are timed three ways: by the
+/// For each case the choice and `count` more Configs (half of them the
+/// quickest by the ranking) are timed three ways: by the
 /// quick estimate that selection uses, by model::estimate (steady state, trip counts, mean access costs), and
 /// by the streams that the simulator recorded (streams.hpp). Prints how the first two agree with the last.
 /// Errors: those of generate(), the simulator and the model.

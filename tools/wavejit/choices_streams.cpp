@@ -36,13 +36,17 @@ std::vector<double> column(const std::vector<Timed>& timed, double Timed::*field
   return values;
 }
 
-/// The choice, and others evenly from quickest to slowest.
+/// The choice, the quickest half of `count` by the quick estimate (those are hard to tell apart), and others
+/// evenly from there to the slowest.
 std::vector<templates::RankedConfig> sample(const std::vector<templates::RankedConfig>& ranking,
                                             const std::string& chosen, unsigned count) {
+  const std::size_t first = std::min<std::size_t>((count + 1) / 2, ranking.size());
+  const std::size_t others = count - first, rest = ranking.size() - first;
   std::vector<templates::RankedConfig> some;
   for (std::size_t i = 0; i < ranking.size(); ++i) {
     const bool is_choice = templates::canonical(ranking[i].candidate->config) == chosen;
-    const bool drawn = count > 0 && i * count / ranking.size() != (i + 1) * count / ranking.size();
+    const std::size_t at = i - std::min(i, first);
+    const bool drawn = i < first || at * others / rest != (at + 1) * others / rest;
     if (is_choice || drawn) some.push_back(ranking[i]);
   }
   return some;

@@ -58,14 +58,17 @@ TEST_CASE("a stream takes what its loop, played as one, takes", "[model][streams
     const model::Residency residency{2, 4, true};
     const auto whole = model::run_workgroups(prepared, 7, workgroups, residency, gfx1151);
     const std::vector waves(4, stream(code, 7));
-    CHECK(play(code, waves, workgroups, residency) == whole);
+    // A loop's last branch is not taken: 3 clocks in place of 10 (shared/calibration/summary.md), for
+    // each workgroup behind another; the loop model takes all for taken.
+    const auto in_turn = static_cast<model::Clock>((workgroups + 1) / 2);
+    CHECK(play(code, waves, workgroups, residency) + 7 * in_turn == whole);
   }
 }
 
 TEST_CASE("each execution of a stream has its own cost", "[model][streams]") {
   const auto code = test::code_of(loop_text, *target::find("gfx1151"));
   const model::Residency one{1, 1, true};
-  std::vector waves{stream(code, 5)};
+  std::vector<std::vector<model::Executed>> waves{stream(code, 5)};
   const model::Clock plain = play(code, waves, 1, one);
   waves[0][0].conflict_clocks = 12;  // the first load only; the wave waits for it
   CHECK(play(code, waves, 1, one) == plain + 12);
