@@ -33,10 +33,10 @@ struct KernelFacts {
 
 struct LaunchShape {
   std::uint64_t workgroups = 1;
-  std::uint64_t iterations = 1;  ///< of the hot loop, per workgroup
-  double useful_flop = 0;        ///< 2 M N K
-  double dram_bytes = 0;         ///< each tensor once
-  std::optional<Tiling> tiling;  ///< where known: what decides waste and traffic
+  std::uint64_t iterations = 1;                 ///< of the hot loop, per workgroup
+  double useful_flop = 0;                       ///< 2 M N K
+  double dram_bytes = 0;                        ///< each tensor once
+  std::optional<Tiling> tiling = std::nullopt;  ///< where known: what decides waste and traffic
 };
 
 /// Resident workgroups per WGP (CU on CDNA).

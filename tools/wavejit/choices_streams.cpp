@@ -37,17 +37,23 @@ std::vector<double> column(const std::vector<Timed>& timed, double Timed::*field
 }
 
 /// The choice, the quickest half of `count` by the quick estimate (those are hard to tell apart), and others
-/// evenly from there to the slowest.
-std::vector<templates::RankedConfig> sample(const std::vector<templates::RankedConfig>& ranking,
+/// evenly from there to three times the quickest's time (slower ones are easy to tell).
+std::vector<templates::RankedConfig> sample(std::vector<templates::RankedConfig> ranking,
                                             const std::string& chosen, unsigned count) {
+  const auto is_choice = [&](const templates::RankedConfig& r) {
+    return templates::canonical(r.candidate->config) == chosen;
+  };
+  constexpr double far = 3;
+  std::erase_if(ranking, [&, most = far * ranking.front().launch.time_us](const templates::RankedConfig& r) {
+    return r.launch.time_us > most && !is_choice(r);
+  });
   const std::size_t first = std::min<std::size_t>((count + 1) / 2, ranking.size());
   const std::size_t others = count - first, rest = ranking.size() - first;
   std::vector<templates::RankedConfig> some;
   for (std::size_t i = 0; i < ranking.size(); ++i) {
-    const bool is_choice = templates::canonical(ranking[i].candidate->config) == chosen;
     const std::size_t at = i - std::min(i, first);
     const bool drawn = i < first || at * others / rest != (at + 1) * others / rest;
-    if (is_choice || drawn) some.push_back(ranking[i]);
+    if (drawn || is_choice(ranking[i])) some.push_back(ranking[i]);
   }
   return some;
 }
