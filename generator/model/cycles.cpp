@@ -90,4 +90,16 @@ Clock run_workgroups(const Prepared& kernel, unsigned iterations, unsigned total
   return end;
 }
 
+Clock run_streams(std::span<const std::vector<const Steps*>> workgroups, const Residency& residency,
+                  const target::Target& target) {
+  if (workgroups.empty()) return 0;
+  Engine engine({.stretches = {},
+                 .iterations = 1,
+                 .total = static_cast<unsigned>(workgroups.size()),
+                 .stagger = 0,
+                 .streams = workgroups},
+                residency, target, 0);
+  return engine.run(~std::uint64_t{0});
+}
+
 }  // namespace wavejit::model

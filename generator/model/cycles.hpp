@@ -103,4 +103,9 @@ Clock run_workgroups(const Prepared& kernel, unsigned iterations, unsigned total
                      const target::Target& target, std::vector<IssueEvent>* trace = nullptr,
                      std::size_t trace_events = 0);
 
+/// The same for recorded workgroups, in their order: of each, the stream of each of residency.waves waves
+/// (prepare_streams). No steady state, no trip count, no mean cost is assumed.
+Clock run_streams(std::span<const std::vector<const Steps*>> workgroups, const Residency& residency,
+                  const target::Target& target);
+
 }  // namespace wavejit::model

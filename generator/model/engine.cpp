@@ -24,8 +24,9 @@ Engine::Engine(const Plan& plan, const Residency& residency, const target::Targe
   simds_.resize(target.simds_per_wgp);
   lds_free_.assign(cus_, 0);
   vmem_free_.assign(cus_, 0);
-  const unsigned atoms =
-      plan.stretches[1] != nullptr ? plan.stretches[1]->atom_count : plan.stretches[0]->atom_count;
+  const Steps* any = !plan.streams.empty()          ? plan.streams.front().front()
+                     : plan.stretches[1] != nullptr ? plan.stretches[1]
+                                                    : plan.stretches[0];
   groups_.resize(residency.workgroups);
   waves_.resize(std::size_t{residency.workgroups} * residency.waves);
   for (unsigned i = 0; i < waves_.size(); ++i) {
@@ -36,7 +37,7 @@ Engine::Engine(const Plan& plan, const Residency& residency, const target::Targe
     w.simd = residency.wgp_mode || cus_ == 1 ? i % target.simds_per_wgp
                                              : w.workgroup % cus_ * per_cu + w.number % per_cu;
     w.cu = w.simd / per_cu;
-    w.ready.resize(atoms);
+    w.ready.resize(any->atom_count);
   }
   if (plan.stretches[1] != nullptr) {
     const std::vector<Step>& body = plan.stretches[1]->list;
@@ -49,12 +50,14 @@ Engine::Engine(const Plan& plan, const Residency& residency, const target::Targe
 }
 
 void Engine::start_workgroup(unsigned slot, Clock when) {
-  ++started_;
+  const unsigned number = started_++;
   groups_[slot] = {.arrived = 0, .running = residency_.waves, .generation = 0, .released = 0, .parked = {}};
   for (unsigned i = 0; i < residency_.waves; ++i) {
     const std::uint32_t index = slot * residency_.waves + i;
     WaveState& w = waves_[index];
-    w.stretch = plan_.stretches[0] != nullptr && !plan_.stretches[0]->list.empty() ? 0 : 1;
+    w.stream = plan_.streams.empty() ? nullptr : plan_.streams[number][i];
+    const bool from_body = plan_.stretches[0] == nullptr || plan_.stretches[0]->list.empty();
+    w.stretch = w.stream == nullptr && from_body ? 1 : 0;
     w.step = w.iteration = 0;
     w.next = when;
     w.age = started_ * residency_.waves + i;
@@ -174,7 +177,7 @@ Engine::Slot Engine::slot_of(Unit unit) {
 }
 
 void Engine::operands(const WaveState& w, const Step& s, Constraint& c) const {
-  const Steps& steps = *plan_.stretches[w.stretch];
+  const Steps& steps = this->steps(w);
   const bool queued = t_.valu_queue > 0;
   for (unsigned i = 0; i < s.reads; ++i) {
     const Ready& r = w.ready[steps.atoms[s.first_read + i]];
@@ -267,7 +270,7 @@ void Engine::issue(WaveState& w, const Step& s, Clock when, Stall why) {
   w.next = when + gap_;
   w.resume = Stall::none;
   Clock start = when, end = when;
-  const Steps& steps = *plan_.stretches[w.stretch];
+  const Steps& steps = this->steps(w);
   const auto write = [&](const Ready& r) {
     for (unsigned i = 0; i < s.writes; ++i) w.ready[steps.atoms[s.first_write + i]] = r;
   };
@@ -321,7 +324,7 @@ void Engine::issue(WaveState& w, const Step& s, Clock when, Stall why) {
 /// Execution start in the VALU, transcendental or matrix pipe.
 Clock Engine::execute(WaveState& w, const Step& s, Clock when) {
   Simd& simd = simds_[w.simd];
-  const Steps& steps = *plan_.stretches[w.stretch];
+  const Steps& steps = this->steps(w);
   const bool queued = t_.valu_queue > 0;
   Clock start = when;
   if (queued) {
@@ -361,6 +364,7 @@ Clock Engine::access_memory(const WaveState& w, const Step& s, Clock when) {
 /// Moves on; false when the wave has ended.
 bool Engine::next_step(WaveState& w, Clock when) {
   ++w.step;
+  if (w.stream != nullptr) return w.step < w.stream->list.size() || end_wave(w, when);
   for (;;) {
     const Steps* steps = w.stretch < 3 ? plan_.stretches[w.stretch] : nullptr;
     if (steps != nullptr && w.step < steps->list.size()) return true;
@@ -376,6 +380,11 @@ bool Engine::next_step(WaveState& w, Clock when) {
     if (w.stretch >= 2) break;
     ++w.stretch;
   }
+  return end_wave(w, when);
+}
+
+/// The last wave of a workgroup makes place for the next one. Always false.
+bool Engine::end_wave(const WaveState& w, Clock when) {
   WorkgroupState& g = groups_[w.workgroup];
   now_ = std::max(now_, when);
   if (--g.running == 0 && started_ < plan_.total) start_workgroup(w.workgroup, when + t_.workgroup_start);

@@ -40,6 +40,7 @@ struct WaveState {
   unsigned workgroup = 0, number = 0, simd = 0, cu = 0;
   std::uint32_t age = 0;  ///< order of start: older waves go first
   bool waits_for_queue = false;
+  const Steps* stream = nullptr;  ///< what it runs, if recorded
   unsigned stretch = 0, step = 0, iteration = 0;
   Clock next = 0;              ///< one clock after its last issue, or after what that cost
   Clock drained = 0;           ///< memory instructions may issue: all VALU executed
@@ -61,6 +62,8 @@ class Engine {
     unsigned iterations = 0;                  ///< 0 = endless
     unsigned total = 0;                       ///< workgroups to run; 0 = the resident ones, endless
     Clock stagger = 0;                        ///< clocks between the starts of resident workgroups
+    /// Recorded streams in place of stretches: of each workgroup, in order of start, of each wave.
+    std::span<const std::vector<const Steps*>> streams = {};
   };
   Engine(const Plan& plan, const Residency& residency, const target::Target& target,
          std::size_t trace_events);
@@ -110,9 +113,10 @@ class Engine {
   [[nodiscard]] static Clock queue_free(const Simd& simd, unsigned depth) {
     return simd.queued >= depth ? simd.starts[(simd.queued - depth) % queue_ring] : 0;
   }
-  [[nodiscard]] const Step& step(const WaveState& w) const {
-    return plan_.stretches[w.stretch]->list[w.step];
+  [[nodiscard]] const Steps& steps(const WaveState& w) const {
+    return w.stream != nullptr ? *w.stream : *plan_.stretches[w.stretch];
   }
+  [[nodiscard]] const Step& step(const WaveState& w) const { return steps(w).list[w.step]; }
   [[nodiscard]] Constraint earliest(const WaveState& w, const Step& s) const;
   void operands(const WaveState& w, const Step& s, Constraint& c) const;
   void issue(WaveState& w, const Step& s, Clock at, Stall why);
@@ -122,6 +126,7 @@ class Engine {
   bool meet(WaveState& w, const Step& s, Clock at);
   void arrive(WaveState& w, Clock at);
   bool next_step(WaveState& w, Clock at);
+  bool end_wave(const WaveState& w, Clock at);
   void record(const WaveState& w, const Step& s, Clock at, Clock start, Clock end, Stall why);
   static Slot slot_of(Unit unit);
 

@@ -56,6 +56,21 @@ Occupancy occupancy(const KernelFacts& facts, const target::Target& target) {
   return o;
 }
 
+std::uint64_t workgroup_units(const target::Target& target) { return target.compute_units / ports(target); }
+
+Traffic launch_traffic(const LaunchShape& shape, unsigned resident, const target::Target& target) {
+  if (!shape.tiling || !shape.tiling->rows_fastest)
+    return {shape.dram_bytes, shape.dram_bytes, shape.dram_bytes};
+  return traffic(*shape.tiling, resident * workgroup_units(target), target::caches(target));
+}
+
+double memory_cycles(const Traffic& traffic, const target::Target& target) {
+  const double hertz = target.timing.clock_megahertz * 1e6;
+  const double dram = traffic.dram / (target.timing.dram_gigabytes * 1e9) * hertz;
+  const double rate = target::caches(target).mall_gigabytes * 1e9;
+  return rate > 0 ? std::max(dram, traffic.mall / rate * hertz) : dram;
+}
+
 const SteadyState& Estimator::loop(unsigned resident) {
   const auto [at, fresh] = loops_.try_emplace(resident);
   if (fresh) at->second = steady_state(kernel_.body, residency(resident), target_, options_);
@@ -88,7 +103,7 @@ Result<Estimate> Estimator::estimate(const LaunchShape& shape) {
   if (resident == 0)
     return fail(ErrorCode::out_of_registers, "no workgroup of this kernel fits: its " +
                                                  std::string(e.occupancy.limit) + " exceed what a WGP has");
-  const std::uint64_t units = target_.compute_units / ports(target_);
+  const std::uint64_t units = workgroup_units(target_);
   const double per_unit = static_cast<double>(shape.workgroups) / static_cast<double>(units);
   const auto iterations = static_cast<double>(shape.iterations);
   // Fewer workgroups than fit: the fullest WGP decides.
@@ -104,8 +119,12 @@ Result<Estimate> Estimator::estimate(const LaunchShape& shape) {
   const double computing = per_unit < resident ? most * each
                                                : std::max(per_unit * each + drain(most, shape.iterations),
                                                           std::ceil(per_unit) * each);
-  e.dram_cycles =
-      shape.dram_bytes / (target_.timing.dram_gigabytes * 1e9) * target_.timing.clock_megahertz * 1e6;
+  if (shape.tiling) {
+    e.wasted_rows = shape.tiling->wasted_rows();
+    e.wasted_columns = shape.tiling->wasted_columns();
+  }
+  e.traffic = launch_traffic(shape, most, target_);
+  e.dram_cycles = memory_cycles(e.traffic, target_);
   e.launch_cycles = std::max(computing, e.dram_cycles);
   e.time_us = e.launch_cycles / target_.timing.clock_megahertz;
   e.tflops = shape.useful_flop / e.time_us * 1e-6;

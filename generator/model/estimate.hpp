@@ -6,7 +6,8 @@
 // (cycles.hpp), o clocks outside the loop of one workgroup alone (prologue, first loads, epilogue):
 //   W / U >= R:  W / U * (I c(R) + o / R) + drain,  drain = sum over r < R of I / R * r * (c(r) - c(R))
 //   else         r (I c(r) + o / r),  r = ceil(W / U)
-// and never less than ceil(W / U) workgroups on the fullest WGP, nor the DRAM time of the launch's bytes. The
+// and never less than ceil(W / U) workgroups on the fullest WGP, nor what DRAM and MALL need for the launch's
+// bytes (traffic.hpp). The
 // workgroup dispatcher refills WGPs as they empty, so full rounds are not counted one by one. Time = clocks
 // over Timing::clock_megahertz, which for gfx1151 is fitted (docs/model.md): ratios of times are better known
 // than times.
@@ -17,6 +18,7 @@
 #include <string>
 
 #include "generator/model/cycles.hpp"
+#include "generator/model/traffic.hpp"
 #include "generator/support/error.hpp"
 
 namespace wavejit::model {
@@ -31,9 +33,10 @@ struct KernelFacts {
 
 struct LaunchShape {
   std::uint64_t workgroups = 1;
-  std::uint64_t iterations = 1;  ///< of the hot loop, per workgroup
-  double useful_flop = 0;        ///< 2 M N K
-  double dram_bytes = 0;         ///< each tensor once
+  std::uint64_t iterations = 1;                 ///< of the hot loop, per workgroup
+  double useful_flop = 0;                       ///< 2 M N K
+  double dram_bytes = 0;                        ///< each tensor once
+  std::optional<Tiling> tiling = std::nullopt;  ///< where known: what decides waste and traffic
 };
 
 /// Resident workgroups per WGP (CU on CDNA).
@@ -44,14 +47,26 @@ struct Occupancy {
 };
 Occupancy occupancy(const KernelFacts& facts, const target::Target& target);
 
+/// What workgroups are dispatched to: WGPs, CUs on CDNA.
+std::uint64_t workgroup_units(const target::Target& target);
+
+/// Bytes of the launch with `resident` workgroups on each unit; where the order of the tiles is not
+/// known each tensor once, all of it from DRAM.
+Traffic launch_traffic(const LaunchShape& shape, unsigned resident, const target::Target& target);
+
+/// Clocks that DRAM, or the MALL where its bandwidth is known and takes longer, needs for them.
+double memory_cycles(const Traffic& traffic, const target::Target& target);
+
 struct Estimate {
   Occupancy occupancy;
   SteadyState loop;  ///< at full residency
   double cycles_per_iteration = 0;
   double matrix_bound = 0;  ///< clocks per iteration if only matrix instructions ran
   std::uint64_t iterations = 0;
-  double overhead_cycles = 0;  ///< of a full round: prologue, first loads, epilogue
-  double rounds = 0;           ///< full rounds and the share of the last
+  double overhead_cycles = 0;                  ///< of a full round: prologue, first loads, epilogue
+  double rounds = 0;                           ///< full rounds and the share of the last
+  double wasted_rows = 0, wasted_columns = 0;  ///< shares of the tiles' outside the output
+  Traffic traffic;
   double launch_cycles = 0, dram_cycles = 0;
   double time_us = 0, tflops = 0;
   double duty = 0;         ///< useful matrix clocks over launch clocks

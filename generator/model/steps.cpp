@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <optional>
+#include <set>
 #include <unordered_map>
 
 #include "generator/ir/register_access.hpp"
@@ -152,6 +154,27 @@ class Maker {
     return steps;
   }
 
+  /// `one` holds each instruction once, as make() gives it.
+  [[nodiscard]] Steps stream(const Steps& one, std::span<const Executed> executed) const {
+    std::unordered_map<std::size_t, std::size_t> place;
+    for (std::size_t i = 0; i < one.list.size(); ++i) place.emplace(one.list[i].index, i);
+    Steps steps{.list = {}, .atoms = one.atoms, .atom_count = one.atom_count};
+    steps.list.reserve(executed.size());
+    for (std::size_t at = 0; at < executed.size(); ++at) {
+      const Executed& e = executed[at];
+      const auto found = place.find(e.index);
+      if (found == place.end()) continue;  // s_delay_alu
+      Step& step = steps.list.emplace_back(one.list[found->second]);
+      if (step.unit == Unit::branch)
+        step.taken = at + 1 < executed.size() && executed[at + 1].index != e.index + 1;
+      if (step.unit == Unit::lds || step.unit == Unit::vmem_load || step.unit == Unit::vmem_store)
+        memory_cost(
+            step, code_[e.index],
+            AccessNote{.index = e.index, .conflict_clocks = e.conflict_clocks, .bytes = double(e.bytes)});
+    }
+    return steps;
+  }
+
  private:
   struct Delay {
     std::size_t step;
@@ -257,12 +280,14 @@ class Maker {
   }
 
   void memory_cost(Step& s, const Instruction& inst) const {
+    const auto note = notes_.find(s.index);
+    memory_cost(s, inst, note != notes_.end() ? std::optional(note->second) : std::nullopt);
+  }
+
+  void memory_cost(Step& s, const Instruction& inst, const std::optional<AccessNote>& note) const {
     s.bytes = data_bytes(inst) * target_.wave_size;
-    double extra = 0;
-    if (const auto note = notes_.find(s.index); note != notes_.end()) {
-      extra = note->second.conflict_clocks;
-      if (s.unit != Unit::lds) s.bytes = static_cast<std::uint32_t>(std::lround(note->second.bytes));
-    }
+    const double extra = note ? note->conflict_clocks : 0;
+    if (note && s.unit != Unit::lds) s.bytes = static_cast<std::uint32_t>(std::lround(note->bytes));
     const unsigned rate = s.unit == Unit::lds ? t_.lds_bytes_per_clock : t_.vmem_issue_bytes;
     s.port = static_cast<std::uint16_t>(std::max(1L, std::lround(std::ceil(s.bytes / double(rate)) + extra)));
   }
@@ -355,6 +380,24 @@ Prepared prepare(std::span<const Instruction> code, const Stretches& stretches,
   Maker maker(code, notes, target, atoms);
   return {maker.make(stretches.prologue, false), maker.make(stretches.body, true),
           maker.make(stretches.epilogue, false)};
+}
+
+std::vector<Steps> prepare_streams(std::span<const Instruction> code,
+                                   std::span<const std::vector<Executed>> waves,
+                                   const target::Target& target) {
+  std::set<std::size_t> distinct;
+  for (const std::vector<Executed>& wave : waves)
+    for (const Executed& e : wave) {
+      distinct.insert(e.index);
+      if (code[e.index].dual == isa::Dual::x) distinct.insert(e.index + 1);
+    }
+  const std::vector<std::size_t> used(distinct.begin(), distinct.end());
+  const Atoms atoms(code, used, target);
+  Maker maker(code, {}, target, atoms);
+  const Steps one = maker.make(used, false);
+  std::vector<Steps> streams;
+  for (const std::vector<Executed>& wave : waves) streams.push_back(maker.stream(one, wave));
+  return streams;
 }
 
 }  // namespace wavejit::model

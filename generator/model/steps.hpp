@@ -81,6 +81,19 @@ struct Stretches {
 /// than the hot one count once.
 Stretches split(std::span<const isa::Instruction> code, std::span<const std::size_t> loop_body);
 
+/// One instruction that a recorded wave executed, with what this execution cost.
+struct Executed {
+  std::uint32_t index = 0;  ///< in the code; a VOPD pair is its first half
+  std::uint32_t bytes = 0;  ///< memory: bytes moved by the wave, as AccessNote::bytes
+  float conflict_clocks = 0;
+};
+
+/// The streams of recorded waves, made ready. All share their atoms. Branches are taken where the stream
+/// goes on elsewhere.
+std::vector<Steps> prepare_streams(std::span<const isa::Instruction> code,
+                                   std::span<const std::vector<Executed>> waves,
+                                   const target::Target& target);
+
 /// Prepares each stretch. `notes` may be empty.
 struct Prepared {
   Steps prologue, body, epilogue;

@@ -75,6 +75,29 @@ TEST_CASE("explain gives the card, the accounts and what would be won", "[cli][e
   CHECK(stores);
 }
 
+TEST_CASE("explain says what tiles waste and what the launch moves", "[cli][explain]") {
+  const Folder folder;
+  const Ran ran =
+      folder.wavejit("explain --n 256 --k 512 --group 32 --m 200 --tile 128,64,32 --waves 8 --json");
+  INFO(ran.err);
+  REQUIRE(ran.code == 0);
+  const auto j = ran.json();
+  const auto& launch = j.at("launch");
+  // Two rows of tiles over 200 rows, four columns of tiles over 256: all eight run at once. A row is 512
+  // bf16, a column 512 nibbles and 16 scales.
+  CHECK(launch.at("wasted_rows").get<double>() == Approx(56.0 / 256));
+  CHECK(launch.at("wasted_columns") == 0.0);
+  CHECK(launch.at("useful").get<double>() == Approx(200.0 / 256));
+  const double rows = 200 * 1024, columns = 256 * (256 + 32), output = 200 * 256 * 2;
+  const auto& bytes = launch.at("bytes");
+  CHECK(bytes.at("level_2").get<double>() == 4 * rows + 2 * columns);
+  CHECK(bytes.at("mall").get<double>() == rows + columns);
+  CHECK(bytes.at("dram").get<double>() == rows + columns + output);
+  CHECK(bytes.at("each_tensor_once") == bytes.at("dram"));
+  // Steps of 32 along 512: 16, one of which the pipeline peels off.
+  CHECK(launch.at("iterations") == 15);
+}
+
 TEST_CASE("explain of an emitted .s equals that of its problem and names its lines", "[cli][explain]") {
   const Folder folder;
   REQUIRE(folder.wavejit("emit " + problem + "-o k.s --object k.hsaco").code == 0);

@@ -7,7 +7,6 @@ Result<std::vector<model::AccessNote>> access_notes(const lower::DecodedKernel& 
                                                     const target::Target& target, sim::Memory& memory,
                                                     sim::LaunchParams launch,
                                                     std::vector<std::uint64_t>* executed) {
-  constexpr double line_bytes = 128;
   const auto program = sim::Program::create(kernel, target);
   if (!program) return std::unexpected(program.error());
   launch.workgroups = {0};

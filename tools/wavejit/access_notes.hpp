@@ -9,6 +9,9 @@
 
 namespace wavejit::tools {
 
+/// Of a cache line that a load brings in whole.
+inline constexpr double line_bytes = 128;
+
 /// Runs workgroup 0 of `launch`. Loads are charged whole 128-byte lines, stores their bytes (L2 gathers
 /// them): the level-1 caches are taken to keep nothing between iterations (resident workgroups touch more
 /// than their 32 KiB). Errors: those of the simulator; faults of the kernel do not matter here. `executed`,

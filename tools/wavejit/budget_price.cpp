@@ -74,14 +74,12 @@ Result<model::Estimate> estimate(const templates::GeneratedKernel& kernel, const
 
 Result<model::Estimate> estimate(const PreparedKernel& prepared, const target::Target& target) {
   const templates::GeneratedKernel& k = prepared.kernel;
-  auto shape = launch_shape(k.problem, k.config, target, 1);
-  if (!shape) return std::unexpected(shape.error());
-  shape->iterations = prepared.iterations;
+  const model::LaunchShape shape = shape_of(k.problem, k.config, prepared.launch, 1, prepared.iterations);
   const auto stretches = prepared.stretches();
-  if (stretches) return model::estimate(*stretches, prepared.facts, *shape, target);
+  if (stretches) return model::estimate(*stretches, prepared.facts, shape, target);
   // A K too short for a loop has no steady state: the bytes' own time stands for it.
   model::Estimate e;
-  e.time_us = shape->dram_bytes / target.timing.dram_gigabytes * 1e-3;
+  e.time_us = shape.dram_bytes / target.timing.dram_gigabytes * 1e-3;
   e.binds = "DRAM";
   return e;
 }

@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 
+#include "tools/wavejit/calibrate_fit.hpp"
 #include "tools/wavejit/calibrate_points.hpp"
 #include "tools/wavejit/commands.hpp"
 #include "tools/wavejit/json.hpp"
@@ -17,7 +18,7 @@ namespace {
 
 struct Options {
   std::string shared = "../shared";
-  bool markdown = false, json = false;
+  bool markdown = false, json = false, fit = false;
   std::vector<std::string> only, set;
 };
 
@@ -111,6 +112,35 @@ void print_comparison(const std::vector<Comparison>& all, bool markdown) {
         c.ours.cycles_per_iteration, c.ours.matrix_bound, c.ours.duty, c.ours.binds, c.config);
 }
 
+/// Each half fitted, the other judged.
+Result<void> print_fits(const CalibrationOptions& with, bool markdown) {
+  if (markdown)
+    fmt::print(
+        "| fitted on | clock, MHz | level 2, bytes per clock and CU | latency, clocks | fitted half: mean, "
+        "worst | judged half | mean, worst |\n|---|---|---|---|---|---|---|\n");
+  for (const char* half : {"steps", "shapes"}) {
+    const auto fit = fit_gfx1151(with, half);
+    if (!fit) return std::unexpected(fit.error());
+    const auto errors = [](const std::vector<Point>& points) {
+      double sum = 0;
+      const Point* worst = &points.front();
+      for (const Point& p : points) {
+        sum += std::abs(p.error());
+        if (std::abs(p.error()) > std::abs(worst->error())) worst = &p;
+      }
+      return fmt::format("{:.1f} %, {:+.1f} % ({})", 100 * sum / static_cast<double>(points.size()),
+                         100 * worst->error(), worst->name);
+    };
+    fmt::print(
+        fmt::runtime(markdown ? "| {} | {:.0f} | {:.1f} | {:.0f} | {} | {} | {} |\n"
+                              : "fitted on {}: {:.0f} MHz, {:.1f} bytes, {:.0f} clocks: {}; judged on {}: "
+                                "{}\n"),
+        fit->fitted_on, fit->numbers.clock_megahertz, fit->numbers.l2_bytes_per_clock,
+        fit->numbers.loaded_latency, errors(fit->fitted), fit->judged_on, errors(fit->judged));
+  }
+  return {};
+}
+
 void print_json(const Calibration& c) {
   Json points = Json::array(), orders = Json::array();
   for (const Point& p : c.points)
@@ -148,6 +178,7 @@ Result<void> calibrate(const Options& options) {
   with.shared = options.shared;
   with.adjust = change;
   with.adjust_with = &*changes;
+  if (options.fit) return print_fits(with, options.markdown);
   const auto wanted = [&](const char* set) {
     return options.only.empty() || std::ranges::find(options.only, set) != options.only.end();
   };
@@ -180,6 +211,9 @@ Action add_calibrate(CLI::App& app) {
   app.add_option("--shared", options->shared, "Folder with the peers' code objects")->capture_default_str();
   app.add_option("--only", options->only, "Sets: loops, steps, shapes, MI350X, own");
   app.add_option("--set", options->set, "Change a number of the target tables: NAME=VALUE (repeatable)");
+  app.add_flag(
+      "--fit", options->fit,
+      "Fit the free numbers of gfx1151 to the steps and judge on the shapes, and the other way round");
   app.add_flag("--markdown", options->markdown, "Tables for docs/model.md");
   app.add_flag("--json", options->json, "Points and orders as JSON on stdout");
   return [options] {

@@ -12,6 +12,8 @@
 #include <thread>
 
 #include "templates/select.hpp"
+#include "tools/wavejit/choices_cases.hpp"
+#include "tools/wavejit/choices_order.hpp"
 #include "tools/wavejit/commands.hpp"
 #include "tools/wavejit/json.hpp"
 #include "tools/wavejit/model_table.hpp"
@@ -26,15 +28,13 @@ struct Options {
   std::string target = "gfx1151";
   std::vector<std::int64_t> rows{1, 16, 64, 128, 333, 1322, 2858};
   std::vector<std::string> kinds{"bf16", "bf16+zp", "f16", "f16+zp"};
-  unsigned top = 0, every = 1, played = 0, threads = 0;
-  bool model = false, json = false;
+  std::vector<std::string> shapes;
+  std::vector<std::int64_t> size;  ///< N, K, group of one more shape
+  unsigned top = 0, every = 1, streams = 0, threads = 0;
+  bool model = false, held_out = false, json = false;
 };
 
-struct Case {
-  std::string shape, kind;
-  templates::Problem problem;
-  std::int64_t m = 0;
-};
+using Case = ChoiceCase;
 
 /// One Config of a case, by both estimates.
 struct Judged {
@@ -54,10 +54,19 @@ struct Answer {
   [[nodiscard]] double regret() const { return modelled_us / best_us - 1; }
 };
 
+std::vector<NamedShape> shapes_of(const Options& o) {
+  if (o.size.size() == 3) return {{"given", o.size[0], o.size[1], o.size[2]}};
+  const auto all = o.held_out ? held_out_shapes() : named_shapes();
+  std::vector<NamedShape> some;
+  for (const NamedShape& s : all)
+    if (o.shapes.empty() || std::ranges::find(o.shapes, s.name) != o.shapes.end()) some.push_back(s);
+  return some;
+}
+
 std::vector<Case> cases_of(const Options& o) {
   std::vector<Case> all;
   for (const std::string& kind : o.kinds)
-    for (const NamedShape& s : named_shapes())
+    for (const NamedShape& s : shapes_of(o))
       for (const std::int64_t m : o.rows) {
         templates::Problem p;
         p.n = s.n;
@@ -70,23 +79,13 @@ std::vector<Case> cases_of(const Options& o) {
   return all;
 }
 
-double agreement(const std::vector<Judged>& all) {
-  constexpr double tie = 1.01;
-  std::size_t pairs = 0, right = 0;
-  for (std::size_t i = 0; i < all.size(); ++i)
-    for (std::size_t j = 0; j < i; ++j) {
-      const double a = all[i].modelled, b = all[j].modelled;
-      if (std::max(a, b) < tie * std::min(a, b)) continue;
-      ++pairs;
-      right += (a < b) == (all[i].quick < all[j].quick) ? 1 : 0;
-    }
-  return pairs == 0 ? 1 : static_cast<double>(right) / static_cast<double>(pairs);
-}
-
-/// Config as the table says it.
-std::string brief(const templates::Config& c) {
-  return fmt::format("{}x{}x{} w{}x{} d{} l{}", c.bm, c.bn, c.bk, c.waves_m, c.waves_n, c.pipeline_depth,
-                     c.lds_buffers);
+double order_of_quick(const std::vector<Judged>& all) {
+  std::vector<double> quick, modelled;
+  for (const Judged& j : all) {
+    quick.push_back(j.quick);
+    modelled.push_back(j.modelled);
+  }
+  return agreement(quick, modelled).share();
 }
 
 double cpu_milliseconds() { return 1e3 * static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
@@ -123,7 +122,7 @@ Result<Answer> answer(const Case& c, const Options& o, const target::Target& tar
     }
   }
   a.judged = judged.size();
-  a.agreement = agreement(judged);
+  a.agreement = order_of_quick(judged);
   return a;
 }
 
@@ -143,35 +142,13 @@ void print_summary(const std::vector<Answer>& all) {
              100 * regret / n, 100 * worst, 100 * agree / n, 100 * least);
 }
 
-/// Orders of a sample by the quick estimate and by whole played launches.
-Result<void> compare_played(const Options& o, const target::Target& target, ModelTable& table) {
-  templates::Problem p;
-  p.n = 2560;
-  p.k = 640;
-  p.group = 32;
-  const auto problem = templates::normalise(p, target);
-  if (!problem) return std::unexpected(problem.error());
-  const templates::Portfolio portfolio(*problem, target);
-  for (const std::int64_t m : {16, 333, 1322}) {
-    const auto ranking = portfolio.ranking(m);
-    std::vector<Judged> judged;
-    const std::size_t step = std::max<std::size_t>(ranking.size() / o.played, 1);
-    for (std::size_t i = 0; i < ranking.size(); i += step) {
-      const auto clocks = table.played_clocks(*problem, ranking[i].candidate->config, m);
-      if (clocks) judged.push_back({ranking[i].candidate, ranking[i].launch.clocks, *clocks, {}});
-    }
-    fmt::print("played n2560 k640 m{}: {} Configs, {:.1f} % of pairs in the quick estimate's order\n", m,
-               judged.size(), 100 * agreement(judged));
-  }
-  return {};
-}
-
 Result<void> choices(const Options& o) {
   const target::Target* target = target::find(o.target);
   if (target == nullptr)
     return fail_field(ErrorCode::unknown_target, "target", o.target, "one of " + target_names());
-  ModelTable table(*target);
   const std::vector<Case> cases = cases_of(o);
+  if (o.streams > 0) return compare_streams(cases, o.streams, o.threads, *target, o.json);
+  ModelTable table(*target);
   std::vector<Result<Answer>> answers(cases.size());
   std::atomic<std::size_t> next = 0, done = 0;
   {
@@ -202,21 +179,34 @@ Result<void> choices(const Options& o) {
     good.push_back(a);
   }
   print_summary(good);
-  return o.played > 0 ? compare_played(o, *target, table) : Result<void>{};
+  return {};
 }
 
 }  // namespace
+
+std::string brief(const templates::Config& c) {
+  return fmt::format("{}x{}x{} w{}x{} d{} l{}", c.bm, c.bn, c.bk, c.waves_m, c.waves_n, c.pipeline_depth,
+                     c.lds_buffers);
+}
 
 Action add_choices(CLI::App& app) {
   const auto o = std::make_shared<Options>();
   app.add_option("--target", o->target, "GPU architecture: " + target_names())->capture_default_str();
   app.add_option("--rows", o->rows, "Numbers of rows")->delimiter(',')->capture_default_str();
+  app.add_option("--shapes", o->shapes, "Named shapes; all without")->delimiter(',');
+  app.add_option("--size", o->size, "N,K,GROUP of a shape, in place of named ones")
+      ->delimiter(',')
+      ->expected(3);
+  app.add_flag("--held-out", o->held_out, "The shapes that no number of selection was fitted to");
   app.add_option("--kinds", o->kinds, "bf16, bf16+zp, f16, f16+zp")->delimiter(',');
   app.add_flag("--model", o->model, "Also play the candidates in the timing model (minutes)");
   app.add_option("--top", o->top, "With --model: at least this many of each ranking's first");
   app.add_option("--every", o->every, "With --model: and every n-th of the rest, 0 = none")
       ->capture_default_str();
-  app.add_option("--played", o->played, "Also play whole launches of so many Configs and compare the order");
+  app.add_option(
+      "--streams", o->streams,
+      "Instead: time the choice and so many Configs by the streams that their simulated waves execute");
+  app.add_flag("--json", o->json, "With --streams: every time as JSON on stdout");
   app.add_option("-j,--threads", o->threads, "Cases at once");
   return [o] {
     const auto ok = choices(*o);

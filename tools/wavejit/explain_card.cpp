@@ -100,11 +100,34 @@ std::string launch(const Report& r) {
   if (!r.subject.shape) return "not known: no launch was given";
   const model::Estimate& e = r.estimate;
   return fmt::format(
-      "{:.0f} us, {:.1f} TFLOP/s at {:.0f} MHz; {} workgroups of {} iterations, {:.2f} rounds; {:.1f} % of "
-      "the tiles' "
-      "work is outside the matrix; {:.0f} clocks a workgroup outside the loop",
+      "{:.0f} us, {:.1f} TFLOP/s at {:.0f} MHz; {} workgroups of {} iterations, {:.2f} rounds; {:.0f} clocks "
+      "a "
+      "workgroup outside the loop",
       e.time_us, e.tflops, r.subject.target->timing.clock_megahertz, r.subject.shape->workgroups,
-      e.iterations, e.rounds, 100 * (1 - r.useful()), e.overhead_cycles);
+      e.iterations, e.rounds, e.overhead_cycles);
+}
+
+std::string waste(const Report& r) {
+  if (!r.subject.shape || !r.subject.shape->tiling) return "not known";
+  const model::Tiling& t = *r.subject.shape->tiling;
+  return fmt::format(
+      "{:.1f} % of the tiles' rows ({} of {}) and {:.1f} % of their columns ({} of {}) are outside",
+      100 * r.estimate.wasted_rows, t.grid_rows() * t.tile_rows - t.rows, t.grid_rows() * t.tile_rows,
+      100 * r.estimate.wasted_columns, t.grid_columns() * t.tile_columns - t.columns,
+      t.grid_columns() * t.tile_columns);
+}
+
+std::string traffic(const Report& r) {
+  if (!r.subject.shape) return "not known: no launch was given";
+  const model::Estimate& e = r.estimate;
+  if (!r.subject.shape->tiling || !r.subject.shape->tiling->rows_fastest)
+    return fmt::format("{:.1f} MB, each tensor once: {:.0f} % of the launch at DRAM's rate",
+                       e.traffic.dram / 1e6, 100 * e.dram_cycles / e.launch_cycles);
+  return fmt::format(
+      "{:.1f} MB asked of level 2, {:.1f} MB of the MALL, {:.1f} MB of DRAM (each tensor once: "
+      "{:.1f}): {:.0f} % of the launch",
+      e.traffic.asked / 1e6, e.traffic.mall / 1e6, e.traffic.dram / 1e6, r.subject.shape->dram_bytes / 1e6,
+      100 * e.dram_cycles / e.launch_cycles);
 }
 
 std::string hints(const Report& r) {
@@ -119,9 +142,11 @@ std::string hints(const Report& r) {
 }  // namespace
 
 std::vector<CardLine> card_lines(const Report& r) {
-  return {{"registers", registers(r)}, {"occupancy", occupancy(r)},     {"loop", instructions(r)},
-          {"conflicts", conflicts(r)}, {"memory", memory(r)},           {"s_delay_alu", hints(r)},
-          {"iteration", iteration(r)}, {"launch (modelled)", launch(r)}};
+  return {{"registers", registers(r)}, {"occupancy", occupancy(r)},
+          {"loop", instructions(r)},   {"conflicts", conflicts(r)},
+          {"memory", memory(r)},       {"s_delay_alu", hints(r)},
+          {"iteration", iteration(r)}, {"launch (modelled)", launch(r)},
+          {"tiles", waste(r)},         {"traffic", traffic(r)}};
 }
 
 std::vector<ClockRow> clock_rows(const Report& r) {

@@ -83,7 +83,15 @@ Json to_json(const Report& r) {
                    {"workgroups", r.subject.shape->workgroups},
                    {"iterations", r.estimate.iterations},
                    {"rounds", r.estimate.rounds},
-                   {"useful", r.useful()}};
+                   {"wasted_rows", r.estimate.wasted_rows},
+                   {"wasted_columns", r.estimate.wasted_columns},
+                   {"useful", r.useful()},
+                   {"bytes",
+                    {{"level_2", r.estimate.traffic.asked},
+                     {"mall", r.estimate.traffic.mall},
+                     {"dram", r.estimate.traffic.dram},
+                     {"each_tensor_once", r.subject.shape->dram_bytes}}},
+                   {"memory_share", r.estimate.dram_cycles / r.estimate.launch_cycles}};
   j["pipe_clocks"] = shares(r.time.pipe);
   j["wave_clocks"] = shares(r.time.wave);
   j["without"] = without;

@@ -57,13 +57,7 @@ double Report::matrix_per_simd() const {
   return mix.matrix * static_cast<double>(residency.waves) / subject.target->simds_per_wgp;
 }
 
-double Report::useful() const {
-  if (!subject.shape || subject.bm == 0 || subject.bn == 0) return 1;
-  const auto covered = [](std::int64_t size, std::int64_t tile) {
-    return static_cast<double>(size) / static_cast<double>((size + tile - 1) / tile * tile);
-  };
-  return covered(subject.m, subject.bm) * covered(subject.n, subject.bn);
-}
+double Report::useful() const { return (1 - estimate.wasted_rows) * (1 - estimate.wasted_columns); }
 
 Result<Report> analyse(Subject subject) {
   Report r;

@@ -93,12 +93,13 @@ Result<void> launch_as_own(Subject& s, const OwnHeader& own, std::int64_t m) {
   if (own.config.path == templates::Path::gemv) m = own.config.tokens;
   const auto launch = templates::launch(own.problem, own.config, *s.target, m, own.stage);
   if (!launch) return std::unexpected(launch.error());
-  auto notes = notes_of(s.kernel, *s.target, *launch);
+  std::vector<std::uint64_t> executed;
+  auto notes = notes_of(s.kernel, *s.target, *launch, &executed);
   if (!notes) return std::unexpected(notes.error());
   s.notes = *std::move(notes);
   s.simulated = true;
-  s.shape = shape_of(own.problem, own.config, *launch, m);
   s.facts.waves = launch->block[0] / s.target->wave_size;
+  s.shape = shape_of(own.problem, own.config, *launch, m, iterations_in(s.code, s.facts.waves, executed));
   take_sizes(s, own.problem, own.config, m);
   return {};
 }
@@ -122,11 +123,9 @@ Result<void> launch_with(Subject& s, const LaunchFile& file) {
   const std::uint32_t threads = file.block[0] * file.block[1] * file.block[2];
   s.facts.waves = (threads + s.target->wave_size - 1) / s.target->wave_size;
   s.facts.lds_bytes += file.dynamic_lds_bytes;
-  const auto loop = model::hot_loop(s.code);
-  if (!loop) return fail(ErrorCode::invalid_argument, s.name + " has no loop to explain");
   model::LaunchShape shape;
   shape.workgroups = std::uint64_t{file.grid[0]} * file.grid[1] * file.grid[2];
-  shape.iterations = std::max<std::uint64_t>(executed.at(loop->own.front()) / s.facts.waves, 1);
+  shape.iterations = iterations_in(s.code, s.facts.waves, executed);
   const target::MatrixShape& matrix = s.target->wmma16;
   double instructions = 0;
   for (std::size_t i = 0; i < s.code.size(); ++i)

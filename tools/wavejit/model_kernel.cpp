@@ -10,10 +10,7 @@
 
 namespace wavejit::tools {
 
-Result<std::vector<model::AccessNote>> notes_of(const lower::DecodedKernel& kernel,
-                                                const target::Target& target, const templates::Launch& launch,
-                                                std::vector<std::uint64_t>* executed) {
-  sim::Memory memory;
+Result<std::vector<std::byte>> place_tensors(const templates::Launch& launch, sim::Memory& memory) {
   std::vector<std::byte> kernarg(launch.kernarg_size);
   for (const templates::Argument& a : launch.arguments) {
     std::uint64_t value = static_cast<std::uint64_t>(a.value);
@@ -26,30 +23,61 @@ Result<std::vector<model::AccessNote>> notes_of(const lower::DecodedKernel& kern
     }
     std::memcpy(kernarg.data() + a.offset, &value, std::min<std::size_t>(a.size, sizeof value));
   }
+  return kernarg;
+}
+
+Result<std::vector<model::AccessNote>> notes_of(const lower::DecodedKernel& kernel,
+                                                const target::Target& target, const templates::Launch& launch,
+                                                std::vector<std::uint64_t>* executed) {
+  sim::Memory memory;
+  const auto kernarg = place_tensors(launch, memory);
+  if (!kernarg) return std::unexpected(kernarg.error());
   sim::LaunchParams params;
   params.grid = launch.grid;
   params.block = launch.block;
-  params.kernarg = kernarg;
+  params.kernarg = *kernarg;
   params.dynamic_lds_bytes = launch.dynamic_lds_bytes;
   return access_notes(kernel, target, memory, std::move(params), executed);
 }
 
 model::LaunchShape shape_of(const templates::Problem& p, const templates::Config& config,
-                            const templates::Launch& launch, std::int64_t m) {
+                            const templates::Launch& launch, std::int64_t m, std::uint64_t iterations) {
   const auto d = [](std::int64_t x) { return static_cast<double>(x); };
   model::LaunchShape s;
   s.workgroups = std::uint64_t{launch.grid[0]} * launch.grid[1] * launch.grid[2];
-  s.iterations = static_cast<std::uint64_t>(p.k) / (config.bk * config.unroll);
+  s.iterations = iterations;
   s.useful_flop = 2 * d(m) * d(p.n) * d(p.k);
   if (config.path == templates::Path::gemv) {
-    constexpr std::int64_t pass = 1024;  // elements of K: four superblocks
-    s.iterations = static_cast<std::uint64_t>(p.k / pass);
     for (const templates::Argument& a : launch.arguments) s.dram_bytes += d(a.bytes);
     return s;
   }
   s.dram_bytes =
       d(m) * d(p.k) * 2 + d(p.n) * d(p.k) / 2 + d(p.n) * d(p.k) / d(p.group) * 2 + d(m) * d(p.n) * 2;
+  if (config.path == templates::Path::skinny) return s;
+  const double zero_points = p.zero_points == templates::ZeroPoints::packed ? 0.5 : 0;
+  s.tiling = model::Tiling{.rows = static_cast<std::uint64_t>(m),
+                           .columns = static_cast<std::uint64_t>(p.n),
+                           .tile_rows = config.bm,
+                           .tile_columns = config.bn,
+                           .row_bytes = d(p.k) * 2,
+                           .column_bytes = d(p.k) / 2 + d(p.k) / d(p.group) * (2 + zero_points)};
+  // Where the grid is not that of the tiles, the kernel orders them itself.
+  s.tiling->rows_fastest =
+      launch.grid[0] == s.tiling->grid_rows() && launch.grid[1] == s.tiling->grid_columns();
   return s;
+}
+
+std::uint64_t iterations_in(std::span<const isa::Instruction> code, unsigned waves,
+                            std::span<const std::uint64_t> executed) {
+  const auto loop = model::hot_loop(code);
+  if (!loop) return 1;
+  return std::max<std::uint64_t>(executed[loop->own.front()] / waves, 1);
+}
+
+Result<model::Prepared> PreparedKernel::stretches() const {
+  const auto loop = model::hot_loop(code);
+  if (!loop) return fail(ErrorCode::invalid_argument, "the kernel has no loop to model");
+  return model::prepare(code, model::split(code, loop->own), notes, *kernel.target);
 }
 
 namespace {
@@ -59,27 +87,7 @@ unsigned last_stage(const templates::Problem& p, const templates::Config& config
   return templates::stages(p, config) - 1;
 }
 
-/// Executions of the hot loop's first access by one wave of the simulated workgroup; 1 where there is none.
-std::uint64_t iterations_of(const PreparedKernel& k, const std::vector<std::uint64_t>& executed) {
-  const auto loop = model::hot_loop(k.code);
-  if (!loop) return 1;
-  return std::max<std::uint64_t>(executed.at(loop->own.front()) / k.facts.waves, 1);
-}
-
 }  // namespace
-
-Result<model::Prepared> PreparedKernel::stretches() const {
-  const auto loop = model::hot_loop(code);
-  if (!loop) return fail(ErrorCode::invalid_argument, "the kernel has no loop to model");
-  return model::prepare(code, model::split(code, loop->own), notes, *kernel.target);
-}
-
-Result<model::LaunchShape> launch_shape(const templates::Problem& p, const templates::Config& config,
-                                        const target::Target& target, std::int64_t m) {
-  const auto launch = templates::launch(p, config, target, m, last_stage(p, config));
-  if (!launch) return std::unexpected(launch.error());
-  return shape_of(p, config, *launch, m);
-}
 
 Result<PreparedKernel> prepare_generated(const templates::Problem& problem, const templates::Config& config,
                                          const target::Target& target, std::int64_t m) {
@@ -94,6 +102,7 @@ Result<PreparedKernel> prepare_generated(const templates::Problem& problem, cons
   const auto object = lower::decode(k.code_object);
   if (!object) return std::unexpected(object.error());
   const lower::DecodedKernel& decoded = object->kernels.at(0);
+  result.launch = *launch;
   for (const lower::DecodedInstruction& i : decoded.instructions) result.code.push_back(i.inst);
   const unsigned waves = launch->block[0] / target.wave_size;
   result.facts = {k.ir.vgprs_used, k.ir.agprs_used, k.ir.lds_bytes(), waves, k.config.wgp_mode};
@@ -101,7 +110,7 @@ Result<PreparedKernel> prepare_generated(const templates::Problem& problem, cons
   auto notes = notes_of(decoded, target, *launch, &executed);
   if (!notes) return std::unexpected(notes.error());
   result.notes = *std::move(notes);
-  result.iterations = iterations_of(result, executed);
+  result.iterations = iterations_in(result.code, result.facts.waves, executed);
   return result;
 }
 
@@ -111,9 +120,7 @@ Result<ModelledKernel> model_generated(const templates::Problem& problem, const 
   auto prepared = prepare_generated(problem, config, target, m);
   if (!prepared) return std::unexpected(prepared.error());
   ModelledKernel result{*std::move(prepared), {}, {}};
-  const auto shape = launch_shape(result.kernel.problem, result.kernel.config, target, m);
-  if (!shape) return std::unexpected(shape.error());
-  result.shape = *shape;
+  result.shape = shape_of(result.kernel.problem, result.kernel.config, result.launch, m, result.iterations);
   auto stretches = result.stretches();
   if (!stretches) return std::unexpected(stretches.error());
   auto e = model::estimate(*stretches, result.facts, result.shape, target, options);

@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include <cmath>
+#include <algorithm>
 
 namespace wavejit::tools {
 namespace {
@@ -49,32 +49,20 @@ Result<double> ModelTable::time_us(const templates::Problem& problem, const temp
       if (!kernel) return std::unexpected(kernel.error());
       auto stretches = kernel->stretches();
       if (!stretches) return std::unexpected(stretches.error());
+      entry->peeled = stand_in.k / config.bk - static_cast<std::int64_t>(kernel->iterations * config.unroll);
       return model::Estimator(*std::move(stretches), kernel->facts, target_);
     };
     entry->estimator.emplace(make());
   }
   if (!*entry->estimator) return std::unexpected(entry->estimator->error());
-  const auto shape = launch_shape(problem, config, target_, m);
-  if (!shape) return std::unexpected(shape.error());
-  const auto e = (*entry->estimator)->estimate(*shape);
+  const auto launch = templates::launch(problem, config, target_, m);
+  if (!launch) return std::unexpected(launch.error());
+  const std::int64_t iterations = (problem.k / config.bk - entry->peeled) / config.unroll;
+  const auto e = (*entry->estimator)
+                     ->estimate(shape_of(problem, config, *launch, m,
+                                         static_cast<std::uint64_t>(std::max<std::int64_t>(iterations, 1))));
   if (!e) return std::unexpected(e.error());
   return e->time_us;
-}
-
-Result<double> ModelTable::played_clocks(const templates::Problem& problem, const templates::Config& config,
-                                         std::int64_t m) {
-  const auto kernel = prepare_generated(problem, config, target_, m);
-  if (!kernel) return std::unexpected(kernel.error());
-  const auto stretches = kernel->stretches();
-  if (!stretches) return std::unexpected(stretches.error());
-  const auto shape = launch_shape(problem, config, target_, m);
-  if (!shape) return std::unexpected(shape.error());
-  const model::Occupancy occupancy = model::occupancy(kernel->facts, target_);
-  const double units = 2.0 * target_.compute_units / target_.simds_per_wgp;
-  const auto fullest = static_cast<unsigned>(std::ceil(static_cast<double>(shape->workgroups) / units));
-  return model::run_workgroups(
-      *stretches, static_cast<unsigned>(kernel->iterations), fullest,
-      {std::min(occupancy.workgroups, fullest), kernel->facts.waves, kernel->facts.wgp_mode}, target_);
 }
 
 }  // namespace wavejit::tools

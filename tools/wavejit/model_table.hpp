@@ -18,15 +18,12 @@ class ModelTable {
 
   /// Microseconds of a launch. Errors: those of generate(), the simulator and the model. Any thread may call.
   Result<double> time_us(const templates::Problem& problem, const templates::Config& config, std::int64_t m);
-  /// Clocks of the fullest WGP's workgroups, each played from its first to its last instruction with the
-  /// trip count and access costs of a simulated workgroup; no steady state is assumed.
-  Result<double> played_clocks(const templates::Problem& problem, const templates::Config& config,
-                               std::int64_t m);
 
  private:
   struct Entry {
     std::mutex mutex;
     std::optional<Result<model::Estimator>> estimator;
+    std::int64_t peeled = 0;  ///< steps of bk along K outside the loop
   };
   const target::Target& target_;
   std::mutex mutex_;

@@ -10,6 +10,7 @@
 #include "runtime/device/sim/simulator.hpp"
 #include "tools/wavejit/access_notes.hpp"
 #include "tools/wavejit/files.hpp"
+#include "tools/wavejit/model_kernel.hpp"
 
 namespace wavejit::tools {
 namespace {
@@ -70,6 +71,7 @@ void read_sizes(PeerObject& p, const Json& d) {
   p.bk = meta["BLOCK_K"].get<std::int64_t>() * (rowwise ? 2 : 1);
   p.k = rowwise ? scalars["K2"].get<std::int64_t>() * 2 : scalars["K"].get<std::int64_t>();
   p.group = scalars["group_size"];
+  p.rows_fastest = !rowwise;  // its grid's order is the program's own
   p.split_k = meta.value("SPLIT_K", 1);
 }
 
@@ -109,9 +111,11 @@ Result<PeerObject> read_peer(const std::filesystem::path& folder, const std::str
   launch.block = {threads, 1, 1};
   launch.kernarg = kernarg;
   launch.dynamic_lds_bytes = lds;
-  auto notes = access_notes(kernel, *p.target, memory, launch);
+  std::vector<std::uint64_t> executed;
+  auto notes = access_notes(kernel, *p.target, memory, launch, &executed);
   if (!notes) return std::unexpected(notes.error());
   p.notes = *std::move(notes);
+  p.peeled = simulated_steps - static_cast<std::int64_t>(iterations_in(p.code, p.facts.waves, executed));
   return p;
 }
 
@@ -121,10 +125,17 @@ model::LaunchShape shape_of(const PeerObject& p, std::int64_t m, std::int64_t n,
   };
   model::LaunchShape s;
   s.workgroups = up(m, p.bm) * up(n, p.bn) * static_cast<std::uint64_t>(p.split_k);
-  s.iterations = static_cast<std::uint64_t>(k / p.bk / p.split_k);
+  s.iterations = static_cast<std::uint64_t>(std::max<std::int64_t>(k / p.bk / p.split_k - p.peeled, 1));
   const auto d = [](std::int64_t x) { return static_cast<double>(x); };
   s.useful_flop = 2 * d(m) * d(n) * d(k);
   s.dram_bytes = d(m) * d(k) * 2 + d(n) * d(k) / 2 + d(n) * d(k) / d(p.group) * 2 + d(m) * d(n) * 2;
+  s.tiling = model::Tiling{.rows = static_cast<std::uint64_t>(m),
+                           .columns = static_cast<std::uint64_t>(n),
+                           .tile_rows = static_cast<std::uint64_t>(p.bm),
+                           .tile_columns = static_cast<std::uint64_t>(p.bn),
+                           .row_bytes = d(k) * 2,
+                           .column_bytes = d(k) / 2 + d(k) / d(p.group) * 2,
+                           .rows_fastest = p.rows_fastest};
   return s;
 }
 

@@ -21,6 +21,8 @@ struct PeerObject {
   std::vector<model::AccessNote> notes;  ///< empty until simulated
   std::int64_t bm = 0, bn = 0, bk = 0;   ///< tile; bk in weights
   std::int64_t m = 0, n = 0, k = 0, group = 0, split_k = 1;
+  bool rows_fastest = false;  ///< order in which workgroups walk the tiles; false: not known
+  std::int64_t peeled = 0;    ///< reduction steps that it does outside its loop
 };
 
 /// Reads NAME.hsaco and NAME.json of `folder` and runs one workgroup with a short reduction (the strides

@@ -16,6 +16,10 @@ struct NamedShape {
 
 std::span<const NamedShape> named_shapes();
 
+/// Layers of other models (shared/domain.md §0.2) and other groups: what selection's numbers were not fitted
+/// to and no reviewed choice covers.
+std::span<const NamedShape> held_out_shapes();
+
 /// nullptr for an unknown name.
 const NamedShape* find_shape(std::string_view name);
 

@@ -13,8 +13,6 @@ namespace {
 using detail::Code;
 using detail::Inst;
 
-constexpr std::uint64_t slice = 4096;  ///< instructions before another wave gets its turn
-
 void define(Wave& w, int reg, std::uint32_t value) {
   if (reg < 0 || static_cast<unsigned>(reg) >= isa::sreg::count) return;
   w.s[static_cast<unsigned>(reg)] = value;
@@ -231,7 +229,8 @@ void end_with(Wave& w, FaultKind kind, std::string what) {
   w.state = Wave::State::ended;
 }
 
-/// All waves that still run wait: a barrier is complete.
+}  // namespace
+
 void release_barrier(Workgroup& g) {
   const Wave* first = nullptr;
   for (Wave& w : g.waves) {
@@ -250,8 +249,6 @@ void release_barrier(Workgroup& g) {
     if (!split) carry_over_unwaited(w, w.passed);
   }
 }
-
-}  // namespace
 
 void start_group(Worker& worker, std::uint64_t linear) {
   Workgroup& g = worker.group;

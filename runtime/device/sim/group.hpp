@@ -8,6 +8,8 @@
 
 namespace wavejit::sim {
 
+inline constexpr std::uint64_t slice = 4096;  ///< instructions before another wave gets its turn
+
 /// Runs workgroup `linear` of the launch on `worker`.
 void run_group(Worker& worker, std::uint64_t linear);
 
@@ -23,5 +25,8 @@ void prepare_worker(Worker& worker, const detail::Code& code, Memory& memory, co
 
 /// Executes `wave` until it blocks, ends or has executed `budget` instructions.
 void run_wave(Wave& wave, std::uint64_t budget);
+
+/// All waves that still run wait: their barrier is complete.
+void release_barrier(Workgroup& group);
 
 }  // namespace wavejit::sim

@@ -14,6 +14,7 @@
 #include <thread>
 
 #include "runtime/device/sim/group.hpp"
+#include "runtime/device/sim/run_memory.hpp"
 #include "runtime/device/sim/wave.hpp"
 
 namespace wavejit::sim {
@@ -22,65 +23,6 @@ namespace {
 using detail::Code;
 
 std::uint64_t product(const std::array<std::uint32_t, 3>& a) { return std::uint64_t{a[0]} * a[1] * a[2]; }
-
-void put(std::span<std::byte> packet, std::size_t offset, std::uint64_t value, unsigned bytes) {
-  for (unsigned i = 0; i < bytes; ++i) packet[offset + i] = static_cast<std::byte>(value >> (8 * i));
-}
-
-/// The AQL dispatch packet, which kernels may read grid and workgroup sizes from.
-std::array<std::byte, 64> dispatch_packet(const Code& code, const LaunchParams& launch,
-                                          std::uint64_t kernarg) {
-  std::array<std::byte, 64> p{};
-  const std::span<std::byte> packet(p);
-  for (unsigned i = 0; i < 3; ++i) {
-    put(packet, 4 + 2 * i, launch.block[i], 2);
-    put(packet, 12 + 4 * i, std::uint64_t{launch.grid[i]} * launch.block[i], 4);
-  }
-  put(packet, 24, code.private_bytes, 4);
-  put(packet, 28, code.lds_bytes + launch.dynamic_lds_bytes, 4);
-  put(packet, 40, kernarg, 8);
-  return p;
-}
-
-/// The run's own allocations, given back whatever happens.
-class LaunchMemory {
- public:
-  LaunchMemory(Memory& memory, const Code& code, const LaunchParams& launch) : memory_(memory) {
-    if (!launch.kernarg.empty()) {
-      kernarg_ = make(launch.kernarg, 16, "kernarg");
-      if (!kernarg_) return;
-    }
-    const auto packet = dispatch_packet(code, launch, kernarg_.value_or(0));
-    packet_ = make(packet, 64, "dispatch packet");
-  }
-  LaunchMemory(const LaunchMemory&) = delete;
-  LaunchMemory& operator=(const LaunchMemory&) = delete;
-  ~LaunchMemory() {
-    if (kernarg_.value_or(0) != 0) (void)memory_.release(*kernarg_);
-    if (packet_.value_or(0) != 0) (void)memory_.release(*packet_);
-  }
-
-  [[nodiscard]] Result<void> error() const {
-    if (!kernarg_) return std::unexpected(kernarg_.error());
-    if (!packet_) return std::unexpected(packet_.error());
-    return {};
-  }
-  [[nodiscard]] std::uint64_t kernarg() const { return kernarg_.value_or(0); }
-  [[nodiscard]] std::uint64_t packet() const { return packet_.value_or(0); }
-
- private:
-  Result<std::uint64_t> make(std::span<const std::byte> bytes, std::uint64_t alignment, std::string name) {
-    auto address = memory_.allocate(bytes.size(), alignment, std::move(name));
-    if (!address) return address;
-    if (auto ok = memory_.write(*address, bytes); !ok) return std::unexpected(ok.error());
-    if (auto ok = memory_.set_read_only(*address, true); !ok) return std::unexpected(ok.error());
-    return address;
-  }
-
-  Memory& memory_;
-  Result<std::uint64_t> kernarg_ = 0;
-  Result<std::uint64_t> packet_ = 0;
-};
 
 /// Work shared by the host threads.
 struct Queue {
@@ -182,7 +124,7 @@ Result<RunReport> run(const Program& program, Memory& memory, const LaunchParams
   const auto start = std::chrono::steady_clock::now();
   const Code& code = program.code();
   if (auto ok = check_launch(code, launch); !ok) return std::unexpected(std::move(ok.error()));
-  const LaunchMemory own(memory, code, launch);
+  const RunMemory own(memory, code, launch);
   if (auto ok = own.error(); !ok) return std::unexpected(std::move(ok.error()));
   memory.begin_run();
 

@@ -6,25 +6,12 @@
 
 #include "generator/model/estimate.hpp"
 #include "generator/model/measurements.hpp"
-#include "tests/generator/lower/text_kernel.hpp"
+#include "tests/generator/model/text_code.hpp"
 
 using namespace wavejit;
+using test::code_of;
 
 namespace {
-
-std::vector<isa::Instruction> code_of(std::string_view text, const target::Target& target) {
-  const std::string body = ".Lbody:\n" + std::string(text) + "\n  s_endpgm\n";
-  std::string file = test::kernel_text("loop", body, target);
-  if (const std::string line = "\t\t.amdhsa_next_free_vgpr 24\n"; target.has_agprs)
-    file.insert(file.find(line), "\t\t.amdhsa_accum_offset 24\n");
-  const lower::CodeObject object = test::build(file, target);
-  std::vector<isa::Instruction> code;
-  for (const auto& i : object.kernels.at(0).instructions) {
-    code.push_back(i.inst);
-    if (i.inst.op == isa::Opcode::s_endpgm) break;
-  }
-  return code;
-}
 
 model::Prepared body_of(const std::vector<isa::Instruction>& code, const target::Target& target) {
   model::Stretches stretches;

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: MIT
+// `wavejit choices --streams`: the estimates that selection goes by, held against the instruction streams
+// that simulated waves executed, played through the same pipes (issue 5: they agree on order for a sample).
+#include <catch2/catch.hpp>
+#include <nlohmann/json.hpp>
+
+#include "tests/tools/cli.hpp"
+#include "tools/wavejit/choices_order.hpp"
+
+namespace wavejit::test {
+namespace {
+
+TEST_CASE("estimates order Configs as their recorded streams do", "[cli][choices]") {
+  const Folder folder;
+  const Ran ran = folder.wavejit("choices --size 1024,512,32 --rows 16,200 --kinds bf16 --streams 6 --json");
+  INFO(ran.err);
+  REQUIRE(ran.code == 0);
+  double model_right = 0, quick_right = 0, pairs = 0;
+  for (const auto& c : ran.json().at("cases")) {
+    INFO(c.dump(2));
+    REQUIRE(c.at("configs").size() >= 6);
+    for (const auto& config : c.at("configs")) {
+      // The same pipes: what differs is the steady state, which a short reduction hardly reaches.
+      CHECK(config.at("model").get<double>() == Approx(config.at("streams").get<double>()).epsilon(0.25));
+    }
+    model_right += c.at("model").at("right").get<double>();
+    quick_right += c.at("quick").at("right").get<double>();
+    pairs += c.at("model").at("pairs").get<double>();
+  }
+  CHECK(pairs >= 20);
+  CHECK(model_right >= 0.9 * pairs);
+  CHECK(quick_right >= 0.8 * pairs);
+}
+
+// Counted by hand.
+TEST_CASE("agreement counts pairs that the judge tells apart", "[choices]") {
+  const double judge[] = {100, 100.5, 200, 300};
+  const double same[] = {1, 2, 3, 4}, reversed[] = {4, 3, 2, 1}, one_swap[] = {1, 2, 4, 3};
+  using tools::agreement;
+  CHECK(agreement(same, judge).pairs == 5);  // the first two are within 1 %
+  CHECK(agreement(same, judge).right == 5);
+  CHECK(agreement(same, judge).tau == Approx(1));
+  CHECK(agreement(same, judge).regret == 0);
+  CHECK(agreement(reversed, judge).right == 0);
+  CHECK(agreement(reversed, judge).tau == Approx(-1));
+  CHECK(agreement(reversed, judge).regret == Approx(2));
+  CHECK(agreement(one_swap, judge).right == 4);
+  CHECK(agreement(one_swap, judge).tau == Approx((5 - 1) / 6.0));
+  CHECK(agreement({}, {}).share() == 1);
+}
+
+}  // namespace
+}  // namespace wavejit::test

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: MIT
+// What `wavejit choices` is asked about, and its comparison with recorded streams.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "generator/support/error.hpp"
+#include "generator/target/target.hpp"
+#include "templates/problem.hpp"
+
+namespace wavejit::tools {
+
+struct ChoiceCase {
+  std::string shape, kind;  ///< "gate_up"; "bf16+zp"
+  templates::Problem problem;
+  std::int64_t m = 0;
+};
+
+/// "128x64x32 w4x2 d1 l1".
+std::string brief(const templates::Config& config);
+
+/// For each case the choice and `count` more Configs (half of them the
+/// quickest by the ranking) are timed three ways: by the
+/// quick estimate that selection uses, by model::estimate (steady state, trip counts, mean access costs), and
+/// by the streams that the simulator recorded (streams.hpp). Prints how the first two agree with the last.
+/// Errors: those of generate(), the simulator and the model.
+Result<void> compare_streams(const std::vector<ChoiceCase>& cases, unsigned count, unsigned threads,
+                             const target::Target& target, bool json);
+
+}  // namespace wavejit::tools
