@@ -31,9 +31,10 @@ TEST_CASE("division by a register is exact", "[cdna]") {
     for (const std::uint32_t d : edges) pairs.insert(pairs.end(), {a, d});
   std::mt19937 bits(7);
   for (int i = 0; i < 2000; ++i) {
-    const std::uint32_t d = std::max(bits() >> bits() % 32, 1U);
+    const std::uint32_t d = std::max<std::uint32_t>(static_cast<std::uint32_t>(bits() >> bits() % 32), 1U);
     // Multiples of the divisor, one more and one less, are where a quotient goes wrong.
-    const std::uint32_t a = bits() / d * d + static_cast<std::uint32_t>(i % 3) - 1;
+    const std::uint32_t a =
+        static_cast<std::uint32_t>(bits()) / d * d + static_cast<std::uint32_t>(i % 3) - 1;
     pairs.insert(pairs.end(), {a, d});
   }
   const auto results =

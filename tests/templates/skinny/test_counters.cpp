@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <catch2/catch.hpp>
+#include <span>
 
 #include "generator/lower/lower.hpp"
 #include "runtime/device/sim/simulator.hpp"
@@ -27,8 +28,8 @@ harness::WeightTraffic traffic_of(templates::Problem problem, const templates::C
   const auto object = lower::decode(kernel->code_object);
   REQUIRE(object);
   const harness::TileGrid grid(kernel->problem, kernel->config, *launch, m);
-  auto tensors =
-      harness::Tensors::create(kernel->problem, *launch, {grid.tile({})}, oracle::random_values(1), {});
+  auto tensors = harness::Tensors::create(kernel->problem, std::span(&*launch, 1), {grid.tile({})},
+                                          oracle::random_values(1), {});
   REQUIRE(tensors);
   const auto program = sim::Program::create(object->kernels.at(0), target);
   REQUIRE(program);
