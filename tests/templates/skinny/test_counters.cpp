@@ -35,14 +35,14 @@ harness::WeightTraffic traffic_of(templates::Problem problem, const templates::C
   REQUIRE(program);
   const sim::LaunchParams params{.grid = launch->grid,
                                  .block = launch->block,
-                                 .kernarg = tensors->kernarg(),
+                                 .kernarg = tensors->kernarg(0),
                                  .dynamic_lds_bytes = 0,
                                  .workgroups = {0},
                                  .options = {}};
   const auto bytes = static_cast<std::uint64_t>(launch->arguments.at(1).bytes);
   REQUIRE(launch->arguments.at(1).name == "weights");
   auto traffic = harness::weight_traffic(object->kernels.at(0), *program, tensors->memory(), params,
-                                         tensors->addresses().at(1), bytes);
+                                         tensors->addresses(0).at(1), bytes);
   REQUIRE(traffic);
   return *std::move(traffic);
 }
