@@ -83,7 +83,8 @@ Json to_json(const templates::Problem& p) {
 
 Json to_json(const templates::Config& c) {
   if (c.path == templates::Path::gemv)
-    return {{"tokens", c.tokens},
+    return {{"path", "gemv"},
+            {"tokens", c.tokens},
             {"rows", c.rows},
             {"depth", c.pipeline_depth},
             {"waves_per_simd", c.waves_per_simd},
