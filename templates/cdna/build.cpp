@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Set-up of the matrix kernel; its loop is loop.cpp, its end epilogue.cpp.
+#include "templates/w4a16/build.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -35,6 +37,7 @@ void Emitter::entry_state() {
   entry.user_sgprs = 2;
   entry.kernarg = b_.fixed(isa::RegClass::sgpr, "kernarg", 0, 2);
   entry.workgroup_id[0] = b_.fixed(isa::RegClass::sgpr, "workgroup", entry.user_sgprs);
+  if (by_column()) entry.workgroup_id[1] = b_.fixed(isa::RegClass::sgpr, "workgroup_n", entry.user_sgprs + 1);
   entry.workitem_id = b_.fixed(isa::RegClass::vgpr, "workitem", 0);
 }
 
@@ -60,6 +63,19 @@ void Emitter::load_arguments() {
 }
 
 void Emitter::find_place() {
+  if (by_column()) {
+    // Launched like the W4A16 kernels of other targets: rows of tiles along x, columns along y.
+    place_.tile_m = b_.kernel().entry.workgroup_id[0];
+    place_.tile_n = b_.kernel().entry.workgroup_id[1];
+    place_.slice = place_.set = imm(0);
+    place_.row0 = b_.sgpr("row0");
+    place_.column0 = n0_ = b_.sgpr("n0");
+    place_.row_end = m_;
+    place_.column_end = imm(p_.n);
+    b_.note("first row of the tile").emit(s_mul_i32, {place_.row0}, {place_.tile_m, imm(c_.bm)});
+    b_.note("first column of the tile").emit(s_mul_i32, {n0_}, {place_.tile_n, imm(c_.bn)});
+    return;
+  }
   ScheduleInputs in;
   in.workgroup = b_.kernel().entry.workgroup_id[0];
   in.m = m_;
@@ -88,7 +104,6 @@ void Emitter::make_descriptors() {
   const auto tensor = [&](const char* name, const Operand& rows, std::int64_t stride, std::int64_t bytes) {
     return RowTensor{name, pointers_[static_cast<std::size_t>(argument(name))], rows, stride, bytes};
   };
-  const std::int64_t groups = p_.k / p_.group;
   Operand k_bytes_a, k_bytes_w, group0 = imm(0);
   if (partial()) {
     k_bytes_a = b_.sgpr("slice_activations");
@@ -102,15 +117,31 @@ void Emitter::make_descriptors() {
       b_, tensor("activations", place_.row_end, p_.activation_stride * 2, p_.k * 2), place_.row0, k_bytes_a);
   weight_desc_ = exact_descriptor(b_, tensor("weights", place_.column_end, p_.weight_stride * 4, p_.k / 2),
                                   place_.column0, k_bytes_w);
-  const Operand column_bytes = b_.sgpr("scale_column"), s_row = product_row("row_s", group0, groups),
-                s_rows = product_row("rows_s", imm(groups), groups);
+  scale_descriptors(group0);
+}
+
+void Emitter::scale_descriptors(const Operand& group0) {
+  const auto tensor = [&](const char* name, const Operand& rows, std::int64_t stride, std::int64_t bytes) {
+    return RowTensor{name, pointers_[static_cast<std::size_t>(argument(name))], rows, stride, bytes};
+  };
+  const std::int64_t groups = p_.k / p_.group, stride = p_.scale_stride * scale_bytes();
+  if (by_column()) {
+    scale_desc_ = exact_descriptor(b_, tensor("scales", imm(p_.n), stride, groups * scale_bytes()), n0_, {});
+    if (!packed_zeros()) return;
+    const Operand word_row = b_.sgpr("zero_row0");
+    b_.note("word row of the tile's first zero points").emit(s_lshr_b32, {word_row}, {n0_, imm(3)});
+    zero_desc_ = exact_descriptor(
+        b_, tensor("zero_points", imm(zero_point_rows(p_)), p_.zero_point_stride * 4, groups * 4), word_row,
+        {});
+    return;
+  }
+  const Operand column_bytes = b_.sgpr("scale_column"), row = product_row("row_s", group0, groups),
+                rows = product_row("rows_s", imm(groups), groups);
   b_.emit(s_mul_i32, {column_bytes}, {n0_, imm(scale_bytes())});
-  const std::int64_t scale_row = p_.scale_stride * scale_bytes();
-  scale_desc_ =
-      exact_descriptor(b_, tensor("scales", s_rows, scale_row, p_.n * scale_bytes()), s_row, column_bytes);
+  scale_desc_ = exact_descriptor(b_, tensor("scales", rows, stride, p_.n * scale_bytes()), row, column_bytes);
   if (has_zeros())
-    zero_desc_ = exact_descriptor(b_, tensor("zero_points", s_rows, scale_row, p_.n * scale_bytes()), s_row,
-                                  column_bytes);
+    zero_desc_ =
+        exact_descriptor(b_, tensor("zero_points", rows, stride, p_.n * scale_bytes()), row, column_bytes);
 }
 
 /// Lane's row in a matrix tile, its lane group, its wave's place in the tile.
@@ -172,34 +203,19 @@ void Emitter::global_addresses() {
   }
   b_.note("the wave's first column and this lane's")
       .emit(v_mad_u32_u24, {column}, {wave_n_, wave_columns, column});
-  Operand last_column;
   if (p_.n % c_.bn != 0) {
-    last_column = b_.sgpr("last_column");
-    b_.note("columns past N take the last one's scale").emit(s_sub_u32, {last_column}, {imm(p_.n - 1), n0_});
+    last_column_ = b_.sgpr("last_column");
+    b_.note("columns past N take the last one's scale").emit(s_sub_u32, {last_column_}, {imm(p_.n - 1), n0_});
   }
   for (unsigned j = 0; j < t_.tiles_n; ++j) {
     const unsigned first = t_.side == 32 ? 32 * j : 32 * (j / 2) + 4 * (j % 2);
-    const Operand offset = b_.vgpr(fmt::format("w_offset{}", j)), s = b_.vgpr(fmt::format("s_offset{}", j)),
+    const Operand offset = b_.vgpr(fmt::format("w_offset{}", j)),
                   c = first == 0 ? column : b_.vgpr("w_column");
     if (first > 0) b_.emit(v_add_nc_u32, {c}, {imm(first), column});
     b_.emit(v_mul_lo_u32, {offset}, {c, w_stride});
     b_.emit(v_lshl_add_u32, {offset}, {lane_group_, imm(4), offset});
     w_offsets_.push_back(offset);
-    Operand scale_column = c;
-    if (last_column.is_reg()) {
-      scale_column = b_.vgpr("s_column");
-      b_.emit(v_min_u32, {scale_column}, {last_column, c});
-    }
-    b_.emit(v_lshlrev_b32, {s}, {imm(log2u(scale_bytes())), scale_column});
-    if (t_.scale_groups > 1) {
-      // Two groups of 64 in a step of 128: the upper lane groups take the next row of scales.
-      const Operand upper = b_.vgpr("s_upper"), next = constant("s_next", p_.scale_stride * scale_bytes());
-      b_.emit(v_lshrrev_b32, {upper}, {imm(1), lane_group_});
-      b_.emit(v_mul_lo_u32, {upper}, {upper, next});
-      b_.emit(v_add_nc_u32, {s}, {upper, s});
-    }
-    s_loads_.push_back({s, b_.vgpr(fmt::format("s{}", j))});
-    if (has_zeros()) z_loads_.push_back({s, b_.vgpr(fmt::format("z{}", j))});
+    scale_addresses(j, c);
   }
   for (unsigned kb = 0; kb < t_.blocks; ++kb) {
     a_data_.emplace_back();
@@ -207,6 +223,52 @@ void Emitter::global_addresses() {
     for (unsigned p = 0; p < t_.passes; ++p) a_data_[kb].push_back(b_.vgpr(fmt::format("a{}_{}", kb, p), 4));
     for (unsigned j = 0; j < t_.tiles_n; ++j) w_data_[kb].push_back(b_.vgpr(fmt::format("w{}_{}", kb, j), 4));
   }
+}
+
+/// Offsets of the scale and zero point of `column`, one per lane.
+void Emitter::scale_addresses(unsigned j, const Operand& column) {
+  const auto constant = [&](const char* name, std::int64_t value) {
+    const Operand s = b_.sgpr(name);
+    b_.emit(s_mov_b32, {s}, {imm(value)});
+    return s;
+  };
+  Operand c = column;
+  if (last_column_.is_reg()) {
+    c = b_.vgpr("s_column");
+    b_.emit(v_min_u32, {c}, {last_column_, column});
+  }
+  // Groups shorter than a step: lane groups lie in different ones.
+  Operand upper;
+  if (t_.scale_groups > 1) {
+    upper = b_.vgpr("lane_scale_group");
+    b_.emit(v_lshrrev_b32, {upper}, {imm(log2u(static_cast<unsigned>(p_.group / 32))), lane_group_});
+  }
+  const auto offset_of = [&](const std::string& name, const Operand& row, std::int64_t stride,
+                             std::int64_t distance) {
+    const Operand offset = b_.vgpr(name);
+    b_.emit(v_mul_lo_u32, {offset}, {row, constant("s_stride", stride)});
+    if (upper.kind == Operand::Kind::none) return offset;
+    const Operand part = b_.vgpr("s_upper"), sum = b_.vgpr(name);
+    b_.emit(v_mul_lo_u32, {part}, {upper, constant("s_next", distance)});
+    b_.emit(v_add_nc_u32, {sum}, {part, offset});
+    return sum;
+  };
+  const Operand s =
+      offset_of(fmt::format("s_offset{}", j), c,
+                by_column() ? p_.scale_stride * scale_bytes() : scale_bytes(), scale_distance());
+  s_loads_.push_back({s, b_.vgpr(fmt::format("s{}", j))});
+  if (!has_zeros()) return;
+  const Operand data = b_.vgpr(fmt::format("z{}", j));
+  if (!packed_zeros()) {
+    z_loads_.push_back({s, data});
+    return;
+  }
+  const Operand word_row = b_.vgpr("z_row"), low = b_.vgpr("z_low"), bit = b_.vgpr("z_bit");
+  b_.emit(v_lshrrev_b32, {word_row}, {imm(3), c});
+  z_loads_.push_back({offset_of(fmt::format("z_offset{}", j), word_row, p_.zero_point_stride * 4, 4), data});
+  b_.emit(v_and_b32, {low}, {imm(7), c});
+  b_.note("bit of the column's zero point in its word").emit(v_lshlrev_b32, {bit}, {imm(2), low});
+  zero_bits_.push_back(bit);
 }
 
 void Emitter::lds_addresses() {
@@ -286,9 +348,9 @@ ir::Kernel build(const Problem& problem, const Config& config, const target::Tar
   ir::Kernel k;
   k.target = &target;
   k.name = fmt::format("{}_{}{}_n{}_k{}_g{}_t{}x{}x{}_s{}", name(problem.op), name(problem.activation),
-                       problem.zero_points == ZeroPoints::additive ? "_z" : "", problem.n, problem.k,
+                       problem.zero_points != ZeroPoints::symmetric ? "_z" : "", problem.n, problem.k,
                        problem.group, config.bm, config.bn, config.bk, config.split_k);
-  k.args = arguments(problem, config, 0);
+  k.args = problem.op == Operation::w4a16 ? w4a16::arguments(problem) : arguments(problem, config, 0);
   k.kernarg_size = kernarg_size(k.args);
   k.workgroup_size = config.waves * target.wave_size;
   k.vgpr_budget =

@@ -20,6 +20,7 @@ constexpr std::array<unsigned, 16> split_counts{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 1
 
 /// dequant.hpp: per weight of a wave, terms included for a step of 64.
 double valu_per_weight(const Problem& p, const target::Target& target) {
+  if (p.activation == DataType::f16) return 3.6;
   if (target.has_cvt_pk_bf16_f32) return 2.5;
   return p.rounding == WeightRounding::nearest ? 4.6 : 3.1;
 }

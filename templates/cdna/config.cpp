@@ -44,12 +44,12 @@ Result<void> check_k(const Config& c, const Problem& p) {
     return bad("bk", c.bk,
                fmt::format("{}: whole blocks of {} along K with bm = {}",
                            span == 64 ? "64, 128 or 256" : "128 or 256", span, c.bm));
-  const bool two_groups = span == 128 && c.bk == 128 && p.group == 64;
-  if (p.group % c.bk != 0 && !two_groups)
+  const bool lanes_differ = c.bk == span && p.group < span && span % p.group == 0;
+  if (p.group % c.bk != 0 && !lanes_differ)
     return bad("bk", c.bk, fmt::format("a divisor of the group ({}): one scale serves one step", p.group));
   if (p.k % c.bk != 0) return bad("bk", c.bk, fmt::format("a divisor of k ({})", p.k));
-  if (p.op == Operation::int4_grouped && c.split_k != 1)
-    return bad("split_k", c.split_k, "1: a grouped product is not split along K");
+  if (p.op != Operation::int4_gemm && c.split_k != 1)
+    return bad("split_k", c.split_k, "1: only int4_gemm is split along K");
   const Slices s = slices(c, p);
   if (s.filled * s.length != p.k)
     return bad("split_k", c.split_k,
@@ -101,7 +101,14 @@ Result<void> check_tile(const Config& c, const Problem& p, const target::Target&
   };
   if (auto ok = extent("activation_stride", t.rows, p.activation_stride * 2); !ok) return ok;
   if (auto ok = extent("weight_stride", c.bn, p.weight_stride * 4); !ok) return ok;
-  if (auto ok = extent("scale_stride", p.k / p.group, p.scale_stride * bytes(p.scale_type)); !ok) return ok;
+  const bool by_column = p.op == Operation::w4a16;
+  const std::int64_t groups = p.k / p.group;
+  if (auto ok = by_column ? extent("scale_stride", c.bn, p.scale_stride * 2)
+                          : extent("scale_stride", groups, p.scale_stride * bytes(p.scale_type));
+      !ok)
+    return ok;
+  if (p.zero_points == ZeroPoints::packed)
+    if (auto ok = extent("zero_point_stride", c.bn / 8, p.zero_point_stride * 4); !ok) return ok;
   return extent("output_stride", c.bm, std::max(p.output_stride * 2, p.n * (c.split_k > 1 ? 4 : 2)));
 }
 

@@ -20,7 +20,7 @@ class Emitter {
  public:
   Emitter(ir::Kernel& kernel, const Problem& problem, const Config& config);
   void run();
-  [[nodiscard]] std::string_view dequantisation() const { return dequant_.describe(*b_.kernel().target); }
+  [[nodiscard]] std::string dequantisation() const { return dequant_.describe(*b_.kernel().target); }
 
  private:
   struct Load {
@@ -38,7 +38,10 @@ class Emitter {
   void lds_addresses();
   void clear_accumulators();
   isa::Operand induction(const std::string& name, std::int64_t step);
-  isa::Operand group_offset(const isa::Operand& k_activations);
+  isa::Operand group_index(const isa::Operand& k_activations);
+  isa::Operand group_offset(const isa::Operand& k_activations, std::int64_t distance);
+  void scale_addresses(unsigned j, const isa::Operand& column);
+  void scale_descriptors(const isa::Operand& group0);
   void load(isa::Opcode op, const isa::Operand& data, const isa::Operand& offset, const isa::Operand& uniform,
             unsigned immediate, const isa::Operand& descriptor, std::string_view tensor);
   void global_loads();
@@ -59,8 +62,16 @@ class Emitter {
   [[nodiscard]] bool partial() const { return c_.split_k > 1; }
   [[nodiscard]] unsigned column_run() const { return t_.side == 32 ? 16 : 8; }
 
-  [[nodiscard]] bool has_zeros() const { return p_.zero_points == ZeroPoints::additive; }
-  [[nodiscard]] unsigned scale_bytes() const { return bytes(p_.scale_type); }
+  /// W4A16: scales and zero points lie by column, [N, K/group]; in the other operations by group, [K/group,
+  /// N].
+  [[nodiscard]] bool by_column() const { return p_.op == Operation::w4a16; }
+  [[nodiscard]] bool has_zeros() const { return p_.zero_points != ZeroPoints::symmetric; }
+  [[nodiscard]] bool packed_zeros() const { return p_.zero_points == ZeroPoints::packed; }
+  [[nodiscard]] unsigned scale_bytes() const { return bytes(by_column() ? p_.activation : p_.scale_type); }
+  /// Bytes from one group's scale (zero point) of a column to the next group's.
+  [[nodiscard]] std::int64_t scale_distance() const {
+    return by_column() ? scale_bytes() : p_.scale_stride * scale_bytes();
+  }
 
   ir::Builder b_;
   const Problem& p_;
@@ -73,7 +84,8 @@ class Emitter {
   std::vector<isa::Operand> pointers_;
   isa::Operand m_;
   Place place_;
-  isa::Operand n0_;  ///< first column of the tile in its product
+  isa::Operand last_column_;  ///< of the tile, where some lie past N; else none
+  isa::Operand n0_;           ///< first column of the tile in its product
   isa::Operand activation_desc_, weight_desc_, scale_desc_, zero_desc_;
   isa::Operand tid_, lane_row_, lane_group_, wave_m_, wave_n_;
   std::vector<Load> a_loads_;                      ///< per pass; blocks by immediate
@@ -81,6 +93,7 @@ class Emitter {
   std::vector<isa::Operand> w_offsets_;            ///< per tile of columns
   std::vector<std::vector<isa::Operand>> w_data_;  ///< [block][tile of columns]
   std::vector<Load> s_loads_, z_loads_;            ///< per tile of columns
+  std::vector<isa::Operand> zero_bits_;            ///< packed zero points: per tile of columns
   isa::Operand lds_write_;
   std::vector<isa::Operand> lds_read_;  ///< per substep
   std::vector<isa::Operand> acc_;       ///< [tiles_n][tiles_m]

@@ -22,26 +22,31 @@ Operand Emitter::induction(const std::string& name, std::int64_t step) {
   return reg;
 }
 
-/// Uniform byte offset of this step's first row of scales.
-Operand Emitter::group_offset(const Operand& k_activations) {
-  if (p_.group == slices_.length) return {};
-  const std::int64_t row = p_.scale_stride * scale_bytes();
-  if (p_.group <= c_.bk) return induction("k_scales", t_.scale_groups * row);
-  const Operand group = b_.sgpr("group"), offset = b_.sgpr("group_scales");
+/// Number of this step's group inside the slice, where a group is several steps and several groups are K.
+Operand Emitter::group_index(const Operand& k_activations) {
+  const Operand group = b_.sgpr("group");
   const auto steps = static_cast<std::uint64_t>(p_.group / c_.bk);
   const auto step_shift = static_cast<unsigned>(std::countr_zero(c_.bk)) + 1;
   if (std::has_single_bit(steps)) {
     b_.emit(s_lshr_b32, {group},
             {k_activations, imm(step_shift + static_cast<unsigned>(std::countr_zero(steps)))});
-  } else {
-    // step / steps as a product (Granlund and Montgomery 1994, theorem 4.2), as in w4a16/build.cpp.
-    const auto l = static_cast<unsigned>(std::bit_width(steps - 1));
-    const std::uint64_t m = ((std::uint64_t{1} << (31 + l)) + steps - 1) / steps;
-    b_.emit(s_lshr_b32, {group}, {k_activations, imm(step_shift)});
-    b_.emit(s_mul_hi_u32, {group}, {group, imm(static_cast<std::int64_t>(m))});
-    if (l > 1) b_.emit(s_lshr_b32, {group}, {group, imm(l - 1)});
+    return group;
   }
-  b_.emit(s_mul_i32, {offset}, {group, imm(row)});
+  // step / steps as a product (Granlund and Montgomery 1994, theorem 4.2), as in w4a16/build.cpp.
+  const auto l = static_cast<unsigned>(std::bit_width(steps - 1));
+  const std::uint64_t m = ((std::uint64_t{1} << (31 + l)) + steps - 1) / steps;
+  b_.emit(s_lshr_b32, {group}, {k_activations, imm(step_shift)});
+  b_.emit(s_mul_hi_u32, {group}, {group, imm(static_cast<std::int64_t>(m))});
+  if (l > 1) b_.emit(s_lshr_b32, {group}, {group, imm(l - 1)});
+  return group;
+}
+
+/// Uniform byte offset of this step's first scale (zero point), groups being `distance` bytes apart.
+Operand Emitter::group_offset(const Operand& k_activations, std::int64_t distance) {
+  if (p_.group == slices_.length) return {};
+  if (p_.group <= c_.bk) return induction("k_scales", t_.scale_groups * distance);
+  const Operand offset = b_.sgpr("group_scales");
+  b_.emit(s_mul_i32, {offset}, {group_index(k_activations), imm(distance)});
   return offset;
 }
 
@@ -62,14 +67,17 @@ void Emitter::global_loads() {
   b_.set_stage(0);
   const Operand k_activations = induction("k_activations", static_cast<std::int64_t>(c_.bk) * 2);
   const Operand k_weights = induction("k_weights", c_.bk / 2);
-  const Operand group = group_offset(k_activations);
+  const Operand scales = group_offset(k_activations, scale_distance());
+  const Operand zeros = packed_zeros() ? group_offset(k_activations, 4) : scales;
   const isa::Opcode scale_load = scale_bytes() == 4 ? buffer_load_b32 : buffer_load_u16;
   for (unsigned kb = 0; kb < t_.blocks; ++kb)
     for (unsigned j = 0; j < t_.tiles_n; ++j)
       load(buffer_load_b128, w_data_[kb][j], w_offsets_[j], k_weights, kb * t_.span / 2, weight_desc_,
            "weights");
-  for (const Load& s : s_loads_) load(scale_load, s.data, s.offset, group, 0, scale_desc_, "scales");
-  for (const Load& z : z_loads_) load(scale_load, z.data, z.offset, group, 0, zero_desc_, "zero_points");
+  for (const Load& s : s_loads_) load(scale_load, s.data, s.offset, scales, 0, scale_desc_, "scales");
+  for (const Load& z : z_loads_)
+    load(packed_zeros() ? buffer_load_b32 : scale_load, z.data, z.offset, zeros, 0, zero_desc_,
+         "zero_points");
   for (unsigned kb = 0; kb < t_.blocks; ++kb)
     for (unsigned p = 0; p < t_.passes; ++p)
       load(buffer_load_b128, a_data_[kb][p], a_loads_[p].offset, k_activations, kb * t_.row_bytes,
@@ -123,7 +131,9 @@ void Emitter::multiply() {
   b_.set_stage(c_.lds_buffers > 1 ? 2 : 1);
   std::vector<Operand> terms;
   for (unsigned j = 0; j < t_.tiles_n; ++j)
-    terms.push_back(dequant_.terms(b_, s_loads_[j].data, has_zeros() ? z_loads_[j].data : Operand{}));
+    terms.push_back(dequant_.terms(b_, {.scale = s_loads_[j].data,
+                                        .zero = has_zeros() ? z_loads_[j].data : Operand{},
+                                        .zero_bit = packed_zeros() ? zero_bits_[j] : Operand{}}));
   for (unsigned kb = 0; kb < t_.blocks; ++kb)
     for (unsigned t = 0; t < 4; ++t) multiply_substep(kb, t, terms);
   if (c_.lds_buffers == 1) b_.emit(s_barrier, {}, {});

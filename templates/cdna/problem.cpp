@@ -28,9 +28,10 @@ Result<std::int64_t> stride(const char* field, std::int64_t given, std::int64_t 
 Result<void> check_types(const Problem& p, const target::Target& target) {
   if (target.generation != target::Generation::gfx9)
     return unsupported("target", target.name, "one with MFMA, gfx942 or gfx950");
-  if (p.activation != DataType::bf16) return unsupported("act", name(p.activation), "bf16");
-  if (p.scale_type != DataType::bf16 && p.scale_type != DataType::f32)
-    return unsupported("scale_type", name(p.scale_type), "bf16 or f32");
+  const auto is_half = [](DataType t) { return t == DataType::bf16 || t == DataType::f16; };
+  if (!is_half(p.activation)) return unsupported("act", name(p.activation), "bf16 or f16");
+  if (!is_half(p.scale_type) && p.scale_type != DataType::f32)
+    return unsupported("scale_type", name(p.scale_type), "bf16, f16 or f32");
   if (p.layout != WeightLayout::row_major_signed)
     return unsupported("layout", "exllama", "row-major signed nibbles");
   if (p.zero_points == ZeroPoints::packed)
@@ -83,7 +84,7 @@ Result<Problem> normalise(const Problem& problem, const target::Target& target) 
   p.scale_stride = *scale;
   p.output_stride = *output;
   p.zero_point_stride = p.zero_points == ZeroPoints::additive ? *scale : 0;
-  if (target.has_cvt_pk_bf16_f32) p.rounding = WeightRounding::nearest;
+  if (target.has_cvt_pk_bf16_f32 || p.activation == DataType::f16) p.rounding = WeightRounding::nearest;
   return p;
 }
 

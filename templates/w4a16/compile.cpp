@@ -5,6 +5,7 @@
 
 #include "generator/model/loops.hpp"
 #include "generator/model/mix.hpp"
+#include "templates/cdna/family.hpp"
 #include "templates/skinny/skinny.hpp"
 #include "templates/w4a16/build.hpp"
 #include "templates/w4a16/family.hpp"
@@ -71,8 +72,9 @@ unsigned bank_conflicts(const ir::Kernel& kernel, const target::Target& target) 
 
 /// The kernel after all passes. With no occupancy asked for, the highest at which the registers fit; where
 /// fragments could not be kept in banks of their own there, one step lower is tried, too.
-Result<ir::Kernel> compile(const Problem& problem, Config& config, unsigned /*stage*/,
+Result<ir::Kernel> compile(const Problem& problem, Config& config, unsigned stage,
                            const target::Target& target, const passes::Observer& observer) {
+  if (config.path == Path::mfma) return cdna::compile(problem, config, stage, target, observer);
   if (config.path == Path::skinny) return skinny::compile(problem, config, target, observer);
   passes::Options options = pass_options(config);
   const bool chosen = config.waves_per_simd != 0;

@@ -3,6 +3,7 @@
 
 #include <bit>
 
+#include "templates/cdna/family.hpp"
 #include "templates/skinny/skinny.hpp"
 #include "templates/w4a16/family.hpp"
 #include "templates/w4a16/tile.hpp"
@@ -96,6 +97,8 @@ Result<void> check_whole_tensors(const Problem& p) {
 }  // namespace
 
 Result<Config> normalise(const Config& config, const Problem& problem, const target::Target& target) {
+  if (target.generation == target::Generation::gfx9) return cdna::normalise(config, problem, target);
+  if (config.path == Path::mfma) return bad("path", "mfma", "tile or skinny: the target has no MFMA");
   if (config.path == Path::skinny) return skinny::normalise(config, problem, target);
   Config c = config;
   if (!c.techniques.pipelined_loads) c.pipeline_depth = 0;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // The gfx9 wait-state table on the inputs that were given to
 // `llc-22 -mcpu=gfx942 -run-pass=post-RA-hazard-rec`; expected: LLVM's own s_nop, except where said.
-// The target is made up (the real ones have more rows; test_matrix_wait_states.cpp): gfx1151's vocabulary with gfx9's hazards.
+// The target is made up (the real ones have more rows; test_matrix_wait_states.cpp): gfx1151's vocabulary
+// with gfx9's hazards.
 #include <catch2/catch.hpp>
 
 #include "generator/passes/passes.hpp"

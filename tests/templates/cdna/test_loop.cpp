@@ -27,7 +27,7 @@ struct Loop {
   double weights = 0;  ///< of one lane in one pass through the body
 };
 
-Loop loop_of(const templates::Problem& p, const templates::Config& c, const target::Target& target) {
+Loop hot_loop(const templates::Problem& p, const templates::Config& c, const target::Target& target) {
   auto kernel = templates::generate(p, c, target, {.assemble = false});
   REQUIRE(kernel);
   Loop loop{.kernel = *std::move(kernel)};
@@ -74,7 +74,7 @@ TEST_CASE("CDNA: vector instructions per weight in the hot loop", "[cdna][bars]"
   const unsigned buffers = GENERATE(1U, 2U);
   const target::Target& target = *target::find(bar.target);
   CAPTURE(bar.target, zeros, buffers);
-  const Loop loop = loop_of(problem(zeros), mfma(128, 128, 64, 4, buffers), target);
+  const Loop loop = hot_loop(problem(zeros), mfma(128, 128, 64, 4, buffers), target);
   const double valu =
       count(loop, isa::Pipe::valu) + count(loop, isa::Pipe::trans) + count(loop, isa::Pipe::dot);
   CHECK(valu / loop.weights <= bar.most);
@@ -87,7 +87,7 @@ TEST_CASE("CDNA: the loop loads 128 bits at a time and never waits for all loads
   const auto config = GENERATE(mfma(128, 128, 64, 4, 1), mfma(16, 128, 128, 4, 1), mfma(64, 128, 64, 4, 2));
   CAPTURE(name, templates::canonical(config));
   const target::Target& target = *target::find(name);
-  const Loop loop = loop_of(problem(true), config, target);
+  const Loop loop = hot_loop(problem(true), config, target);
   unsigned wide = 0;
   for (const ir::Instruction& i : loop.body->insts) {
     if (i.mi.op == isa::Opcode::s_waitcnt)

@@ -75,6 +75,7 @@ TEST_CASE("CDNA: modelled share of the matrix peak at prefill", "[cdna][bars][mo
   CAPTURE(name, s.m, s.n, s.k, templates::canonical(*config));
   CHECK(config->split_k == 1);
   const model::Estimate e = estimate(p, *config, s.m, target);
+  CAPTURE(e.time_us, e.occupancy.workgroups, e.loop.busy.matrix, e.loop.busy.valu, e.loop.busy.lds);
   CHECK(e.tflops / peak_tflops(target) >= 0.55);
 }
 
@@ -94,6 +95,7 @@ TEST_CASE("CDNA: modelled decode against the published MI350X figures", "[cdna][
   CHECK(config->split_k > 1);
   const model::Estimate e = estimate(p, *config, row.m, target);
   const double bytes = static_cast<double>(row.n * row.k) / 2;
+  CAPTURE(e.time_us, e.dram_cycles, e.launch_cycles, e.overhead_cycles, e.binds, e.loop.busy.valu);
   CHECK(bytes / e.time_us * 1e-3 >= row.factor * row.published);
 }
 
