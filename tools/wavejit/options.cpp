@@ -63,7 +63,7 @@ void add_problem(CLI::App& app, ProblemOptions& o) {
 void add_config(CLI::App& app, ProblemOptions& o) {
   const std::string group = "Config (what is not given is chosen)";
   app.add_option("--tile", o.tile, "Workgroup tile BM,BN,BK")->delimiter(',')->expected(3)->group(group);
-  app.add_option("--rows", o.rows, "Of kquant: rows of weights per wave, 1, 2 or 4")->group(group);
+  app.add_option("--rows-per-wave", o.rows, "Of kquant: rows of weights per wave, 1, 2 or 4")->group(group);
   app.add_option("--waves", o.waves, "Waves per workgroup")->group(group);
   app.add_option("--waves-m", o.waves_m, "Waves along M")->group(group);
   app.add_option("--waves-n", o.waves_n, "Waves along N")->group(group);
