@@ -99,7 +99,7 @@ constexpr std::array<std::string_view, 9> rules{
     "two steps ahead each work-item loads one word of weights a step (with more, waits for them overlap "
     "badly)",
     "the VGPRs of a cautious estimate can be named",
-    "a tile of 192 rows or more uses a dequantised word in at least 16 matrix instructions of its wave",
+    "a tile of 160 rows or more uses a dequantised word in at least 16 matrix instructions of its wave",
     "registers and LDS leave at least two waves per SIMD",
     "a step of more than 32 along K serves tiles of at most 64 rows (taller ones come out of the event model "
     "slower than counted)"};
@@ -112,7 +112,7 @@ int rule_against(const Config& c, const Problem& p, const target::Target& target
   if (2 * std::max(c.bn, c.bm) < t.rows_per_pass) return 3;
   if (c.pipeline_depth > 1 && t.passes_b > 1) return 4;
   if (cautious_registers(f, c, target) > target.addressable_vgprs) return 5;
-  if (c.bm >= 192 && t.tiles_m * t.tiles_n * t.steps < 16 * t.passes_b) return 6;
+  if (c.bm >= 160 && t.tiles_m * t.tiles_n * t.steps < 16 * t.passes_b) return 6;
   if (f.workgroups * c.waves < 2U * target.simds_per_wgp) return 7;
   if (c.bk > 32 && c.bm > 64) return 8;
   return -1;

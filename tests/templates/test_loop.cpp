@@ -109,6 +109,7 @@ TEST_CASE("other VALU of the chosen Config, by shape, type and zero points", "[w
        {Shape{19456, 2560}, Shape{6144, 2560}, Shape{4096, 2560}, Shape{2560, 4096}, Shape{2560, 9728}})
     for (const std::int64_t m : {1322, 2048, 2858})
       for (const Kind& kind : kinds) {
+        if (m == 2048 && shape.n != 19456) continue;
         templates::Problem p = gate_up(kind);
         p.n = shape.n;
         p.k = shape.k;
