@@ -54,7 +54,7 @@ TEST_CASE("run judges both stages", "[cli][kquant]") {
 
 TEST_CASE("an emitted file is explained by its own header", "[cli][kquant]") {
   const Folder folder;
-  REQUIRE(folder.wavejit("emit " + small + "--m 2 --rows-per-wave 4 -o F.s").code == 0);
+  REQUIRE(folder.wavejit("emit " + small + "--m 2 --wave-rows 4 -o F.s").code == 0);
   const Ran ran = folder.wavejit("explain F.s --json");
   INFO(ran.out << ran.err);
   REQUIRE(ran.code == 0);
@@ -109,13 +109,13 @@ TEST_CASE("bad requests for K-quants name field and value", "[cli][kquant]") {
                          {"--op kquant --type q3_k --n 8 --k 256", "type"},
                          {"--op kquant --type q4_k --n 8 --k 320", "k"},
                          {"--op kquant --type q4_k --n 8 --k 256 --m 9", "m"},
-                         {"--op kquant --type q4_k --n 8 --k 256 --rows-per-wave 3", "rows"},
+                         {"--op kquant --type q4_k --n 8 --k 256 --wave-rows 3", "rows"},
                          {"--op kquant --type q4_k --n 8 --k 256 --tile 64,64,32", "config"},
                          {"--op kquant --type q4_k --n 8 --k 256 --without banks", "techniques"},
                          {"--op kquant --type q4_k --n 8 --k 256 --stage 2", "stage"},
                          {"--op kquant --type q4_k --n 8 --k 256 --bias", "bias"},
                          {"--n 64 --k 128 --group 32 --type q4_k", "type"},
-                         {"--n 64 --k 128 --group 32 --rows-per-wave 2", "rows"},
+                         {"--n 64 --k 128 --group 32 --wave-rows 2", "rows"},
                          {"--n 64 --k 128 --group 32 --act f32", "act"}}) {
     const Folder folder;
     const Ran ran = folder.wavejit(std::string("emit --json ") + bad.flags);

@@ -63,7 +63,7 @@ void add_problem(CLI::App& app, ProblemOptions& o) {
 void add_config(CLI::App& app, ProblemOptions& o) {
   const std::string group = "Config (what is not given is chosen)";
   app.add_option("--tile", o.tile, "Workgroup tile BM,BN,BK")->delimiter(',')->expected(3)->group(group);
-  app.add_option("--rows-per-wave", o.rows, "Of kquant: rows of weights per wave, 1, 2 or 4")->group(group);
+  app.add_option("--wave-rows", o.rows, "Of kquant: rows of weights per wave, 1, 2 or 4")->group(group);
   app.add_option("--waves", o.waves, "Waves per workgroup")->group(group);
   app.add_option("--waves-m", o.waves_m, "Waves along M")->group(group);
   app.add_option("--waves-n", o.waves_n, "Waves along N")->group(group);
@@ -151,7 +151,7 @@ Result<void> check_config_flags(const ProblemOptions& o, templates::Operation op
       !o.tile.empty() || o.waves || o.waves_m || o.waves_n || o.unroll || o.lds_buffers || o.cu_mode;
   if (kquant && of_tiles)
     return bad(ErrorCode::invalid_config, "config", "with flags of tiles",
-               "described by --rows, --depth and --waves-per-simd: kquant computes no tiles");
+               "described by --wave-rows, --depth and --waves-per-simd: kquant computes no tiles");
   if (!kquant && o.rows)
     return bad(ErrorCode::invalid_config, "rows", std::to_string(*o.rows), "left out: it is of --op kquant");
   return {};
