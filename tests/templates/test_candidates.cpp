@@ -27,35 +27,35 @@ constexpr Shape shapes[] = {{"gate_up", 19456, 2560},
                             {"down", 2560, 9728}};
 
 constexpr const char* golden = R"(
-gate_up 1 16x256x32 w1x2 d1 l1
+gate_up 1 1x2x1024 w1x1 d1 l1
 gate_up 16 16x256x32 w1x2 d1 l1
 gate_up 64 64x256x32 w1x4 d1 l1
 gate_up 128 128x128x32 w2x2 d1 l1
 gate_up 333 112x256x32 w1x8 d1 l1
 gate_up 1322 448x64x32 w4x2 d1 l1
 gate_up 2858 320x64x32 w4x2 d1 l1
-qkv 1 16x64x32 w1x2 d1 l1
+qkv 1 1x2x1024 w1x1 d1 l1
 qkv 16 16x64x32 w1x2 d1 l1
 qkv 64 96x128x32 w2x2 d1 l1
 qkv 128 128x128x32 w2x2 d1 l1
 qkv 333 384x64x32 w8x1 d1 l1
 qkv 1322 448x64x32 w4x2 d1 l1
 qkv 2858 320x64x32 w4x2 d1 l1
-o_proj 1 16x32x32 w1x2 d1 l1
+o_proj 1 1x1x1024 w1x1 d1 l1
 o_proj 16 16x32x32 w1x2 d1 l1
 o_proj 64 80x128x32 w1x8 d1 l1
 o_proj 128 128x128x32 w2x2 d1 l1
 o_proj 333 112x128x32 w1x4 d1 l1
 o_proj 1322 448x64x32 w4x2 d1 l1
 o_proj 2858 160x128x32 w2x4 d1 l1
-o_proj_t 1 32x64x32 w2x4 d2 l1
+o_proj_t 1 1x1x1024 w1x1 d1 l1
 o_proj_t 16 32x64x32 w2x4 d2 l1
 o_proj_t 64 64x64x32 w2x4 d2 l1
 o_proj_t 128 128x64x32 w4x2 d2 l1
 o_proj_t 333 112x128x32 w1x8 d1 l1
 o_proj_t 1322 448x128x32 w4x4 d1 l1
 o_proj_t 2858 320x128x32 w4x4 d1 l1
-down 1 32x64x32 w2x4 d2 l1
+down 1 1x1x1024 w1x1 d1 l1
 down 16 32x64x32 w2x4 d2 l1
 down 64 64x64x32 w2x4 d2 l1
 down 128 128x64x32 w4x2 d2 l1
@@ -140,7 +140,10 @@ TEST_CASE("one problem needs few kernels, and every M gets what a range gives it
       }
     }
     CHECK(next == 5001);
-    CHECK(kernels.size() <= 12);
+    const auto is_skinny = [](const std::string& text) { return text.starts_with("skinny "); };
+    const auto few_rows = std::ranges::count_if(kernels, is_skinny);
+    CHECK(few_rows <= 5);
+    CHECK(std::ssize(kernels) - few_rows <= 12);
   }
 }
 
