@@ -8,8 +8,7 @@
 //   level2 = the same bytes over CUs x bytes per clock of level 2 (nothing found in the vector cache)
 //   wait   = rounds of waves x (latency x passes of a wave / (1 + depth)), 12 waves a SIMD
 //   DRAM   = bytes of all tensors, each once
-// and the launch takes the largest of them. Counts follow the emitter
-// (tests/templates/skinny/test_counters.cpp holds them against it).
+// and the launch takes the largest of them. Counts follow the emitter.
 #pragma once
 
 #include <optional>

@@ -118,7 +118,9 @@ TEST_CASE("skinny decode is bound by memory and nothing else", "[skinny][model]"
           100 * r.estimate.loop.busy.valu, r.estimate.occupancy.waves_per_simd, r.in_flight / 1000,
           r.needed_in_flight / 1000);
       CHECK(r.estimate.binds == "DRAM");
-      CHECK(r.reached >= 0.95);
+      // Ramp and tail are a fixed few microseconds, by an upper bound: a workgroup's whole life alone.
+      CHECK(r.reached >= (r.estimate.time_us > 50 ? 0.95 : 0.92));
+      CHECK(r.estimate.loop.busy.valu < 0.6);
       CHECK(r.in_flight >= r.needed_in_flight);
       CHECK(r.estimate.occupancy.waves_per_simd >= 12);
     }
