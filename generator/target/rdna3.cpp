@@ -119,9 +119,10 @@ struct MemoryTiming {
 /// Of a 7900: Origami's constants over 96 CUs at 2.5 GHz (hardware.md §1); latency between the lightly loaded
 /// 442 to 694 clocks of its thread traces and gfx1151's fitted figure, hence unsure.
 constexpr MemoryTiming discrete{2500, 800, 29.7, 732};
-/// Fitted to published throughputs of gfx1151 (docs/model.md): three numbers from three points. The clock was
-/// pinned at a value that was not published; bytes and latency agree in size with Origami's 21.3 bytes and
-/// with thread traces (580 to 1126 clocks), no better evidence is known. DRAM measured (published.md).
+/// Fitted to published throughputs of gfx1151 (docs/model.md): three numbers from the six rows of the step
+/// table. The clock was pinned at a value that was not published; bytes and latency agree in size with
+/// Origami's 21.3 bytes and with thread traces (580 to 1126 clocks), no better evidence is known. DRAM
+/// measured (published.md).
 constexpr MemoryTiming strix_halo{1830, 1000, 25, 215};
 
 struct Variant {
