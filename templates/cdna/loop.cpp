@@ -70,18 +70,20 @@ void Emitter::global_loads() {
   const Operand scales = group_offset(k_activations, scale_distance());
   const Operand zeros = packed_zeros() ? group_offset(k_activations, 4) : scales;
   const isa::Opcode scale_load = scale_bytes() == 4 ? buffer_load_b32 : buffer_load_u16;
+  // In the order of their use, so that the wait for activations, the first of a step, leaves the others in
+  // flight.
   for (unsigned kb = 0; kb < t_.blocks; ++kb)
-    for (unsigned j = 0; j < t_.tiles_n; ++j)
-      load(buffer_load_b128, w_data_[kb][j], w_offsets_[j], k_weights, kb * t_.span / 2, weight_desc_,
-           "weights");
+    for (unsigned p = 0; p < t_.passes; ++p)
+      load(buffer_load_b128, a_data_[kb][p], a_loads_[p].offset, k_activations, kb * t_.row_bytes,
+           activation_desc_, "activations");
   for (const Load& s : s_loads_) load(scale_load, s.data, s.offset, scales, 0, scale_desc_, "scales");
   for (const Load& z : z_loads_)
     load(packed_zeros() ? buffer_load_b32 : scale_load, z.data, z.offset, zeros, 0, zero_desc_,
          "zero_points");
   for (unsigned kb = 0; kb < t_.blocks; ++kb)
-    for (unsigned p = 0; p < t_.passes; ++p)
-      load(buffer_load_b128, a_data_[kb][p], a_loads_[p].offset, k_activations, kb * t_.row_bytes,
-           activation_desc_, "activations");
+    for (unsigned j = 0; j < t_.tiles_n; ++j)
+      load(buffer_load_b128, w_data_[kb][j], w_offsets_[j], k_weights, kb * t_.span / 2, weight_desc_,
+           "weights");
 }
 
 void Emitter::fill_lds() {

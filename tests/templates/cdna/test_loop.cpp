@@ -82,17 +82,24 @@ TEST_CASE("CDNA: vector instructions per weight in the hot loop", "[cdna][bars]"
   CHECK(loop.kernel.ir.vgprs_used <= target::vgpr_budget(target, 2));
 }
 
-TEST_CASE("CDNA: the loop loads 128 bits at a time and never waits for all loads", "[cdna][bars]") {
+TEST_CASE("CDNA: the loop loads 128 bits at a time and waits for earlier steps only", "[cdna][bars]") {
   const std::string name = GENERATE("gfx942", "gfx950");
-  const auto config = GENERATE(mfma(128, 128, 64, 4, 1), mfma(16, 128, 128, 4, 1), mfma(64, 128, 64, 4, 2));
+  auto config = GENERATE(mfma(128, 128, 64, 4, 1), mfma(16, 128, 128, 4, 1), mfma(64, 128, 64, 4, 2));
+  config.pipeline_depth = GENERATE(1U, 2U);
   CAPTURE(name, templates::canonical(config));
   const target::Target& target = *target::find(name);
   const Loop loop = hot_loop(problem(true), config, target);
-  unsigned wide = 0;
+  // Two steps ahead, or with two LDS buffers, loads of a later step are in flight at every wait. One step
+  // ahead with one buffer, the loads of the step before may all have to be there, but none of this pass.
+  const bool strict = config.pipeline_depth > 1 || config.lds_buffers > 1;
+  unsigned wide = 0, in_flight = 0;
   for (const ir::Instruction& i : loop.body->insts) {
-    if (i.mi.op == isa::Opcode::s_waitcnt)
-      CHECK(isa::decode_waitcnt(static_cast<std::uint16_t>(i.mi.src[0].value), target).vmcnt > 0);
+    if (i.mi.op == isa::Opcode::s_waitcnt) {
+      const unsigned left = isa::decode_waitcnt(static_cast<std::uint16_t>(i.mi.src[0].value), target).vmcnt;
+      CHECK(left >= (strict ? 1 : in_flight));
+    }
     if (i.mi.pipe() != isa::Pipe::vmem) continue;
+    ++in_flight;
     const std::string& tensor = loop.kernel.ir.args[static_cast<std::size_t>(i.mem.object)].name;
     if (tensor == "scales" || tensor == "zero_points") continue;  // one per column, consecutive over lanes
     CHECK(i.mi.op == isa::Opcode::buffer_load_b128);
