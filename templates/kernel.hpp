@@ -37,16 +37,23 @@ struct Argument {
 /// them.
 unsigned stages(const Problem& problem, const Config& config);
 
-/// How a grid follows M: workgroups along `axis` = ceil(M / rows) * factor.
+/// How a grid follows M: workgroups along `axis` = ceil(M / rows) * factor + more, at most M * per_row.
 struct RowGrid {
   unsigned axis = 0;
   std::int64_t rows = 0;  ///< 0: the grid is the same for every M
   std::int64_t factor = 1;
+  std::int64_t more = 0;
+  std::int64_t per_row = 0;  ///< 0: no such bound
+
+  [[nodiscard]] std::int64_t workgroups(std::int64_t m) const {
+    const std::int64_t all = (m + rows - 1) / rows * factor + more;
+    return per_row == 0 || all < m * per_row ? all : m * per_row;
+  }
 };
 
 /// How to launch one stage for one M.
 struct Launch {
-  std::array<std::uint32_t, 3> grid{1, 1, 1};   ///< workgroups
+  std::array<std::uint32_t, 3> grid{1, 1, 1};   ///< workgroups; one is 0: nothing to launch
   RowGrid row_grid;                             ///< what another M would change of `grid`
   std::array<std::uint32_t, 3> block{1, 1, 1};  ///< work-items
   std::uint32_t dynamic_lds_bytes = 0;
@@ -71,8 +78,8 @@ struct GeneratedKernel {
 };
 
 struct GenerateOptions {
-  bool assemble = true;       ///< also make the code object
-  unsigned stage = 0;         ///< of stages(problem, config)
+  bool assemble = true;         ///< also make the code object
+  unsigned stage = 0;           ///< of stages(problem, config)
   passes::Observer observer{};  ///< called after each pass
 };
 

@@ -37,7 +37,7 @@ std::vector<std::string> split(const char* text, char separator) {
 Result<Tensor> to_tensor(const char* name, const wavejit_tensor& t) {
   Tensor out;
   const auto number = static_cast<long long>(t.type);
-  if (number < 0 || number > WAVEJIT_U8) return bad(std::string(name) + ".type", number, "a wavejit_type");
+  if (number < 0 || number > WAVEJIT_I64) return bad(std::string(name) + ".type", number, "a wavejit_type");
   out.type = static_cast<templates::DataType>(number);
   out.address = t.address;
   out.bytes = t.bytes;
@@ -53,16 +53,18 @@ Result<templates::Problem> to_problem(const wavejit_problem* given) {
   wavejit_problem in = WAVEJIT_PROBLEM_INIT;
   if (!read_struct(&in, sizeof in, given)) return bad_size("wavejit_problem", given);
   templates::Problem p;
-  const auto op = enumeration<templates::Operation>("operation", in.operation, WAVEJIT_KQUANT);
+  const auto op = enumeration<templates::Operation>("operation", in.operation, WAVEJIT_INT4_GROUPED);
   const auto type = enumeration<templates::DataType>("activation", in.activation, WAVEJIT_I32);
-  const auto zero = enumeration<templates::ZeroPoints>("zero_points", in.zero_points, WAVEJIT_PACKED);
+  const auto zero = enumeration<templates::ZeroPoints>("zero_points", in.zero_points, WAVEJIT_ADDITIVE);
   const auto rounding = enumeration<templates::WeightRounding>("rounding", in.rounding, WAVEJIT_NEAREST);
   const auto weights = enumeration<templates::GgufType>("weight_type", in.weight_type, WAVEJIT_Q4_0);
+  const auto scales = enumeration<templates::DataType>("scale_type", in.scale_type, WAVEJIT_I32);
   if (!op) return std::unexpected(op.error());
   if (!type) return std::unexpected(type.error());
   if (!zero) return std::unexpected(zero.error());
   if (!rounding) return std::unexpected(rounding.error());
   if (!weights) return std::unexpected(weights.error());
+  if (!scales) return std::unexpected(scales.error());
   p.op = *op;
   p.activation = *type;
   p.zero_points = *zero;
@@ -77,6 +79,12 @@ Result<templates::Problem> to_problem(const wavejit_problem* given) {
   p.scale_stride = in.scale_stride;
   p.zero_point_stride = in.zero_point_stride;
   p.output_stride = in.output_stride;
+  if (in.operation == WAVEJIT_INT4_GEMM || in.operation == WAVEJIT_INT4_GROUPED) {
+    p.layout = templates::WeightLayout::row_major_signed;
+    p.batch = in.batch == 0 ? 1 : in.batch;
+    p.groups = in.groups;
+    p.scale_type = *scales;
+  }
   return p;
 }
 
@@ -120,7 +128,8 @@ Result<Arguments> to_arguments(const wavejit_arguments* given) {
                  {"scales", in.scales, out.scales},
                  {"zero_points", in.zero_points, out.zero_points},
                  {"bias", in.bias, out.bias},
-                 {"output", in.output, out.output}};
+                 {"output", in.output, out.output},
+                 {"group_rows", in.group_rows, out.group_rows}};
   for (const auto& t : tensors) {
     auto tensor = to_tensor(t.name, t.from);
     if (!tensor) return std::unexpected(std::move(tensor.error()));

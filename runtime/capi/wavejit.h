@@ -14,8 +14,8 @@
  * Conventions.
  * - A function that can fail returns wavejit_status; its outputs are written on success only. The sentence
  *   that belongs to a failure is wavejit_last_error(), per thread, until the thread's next failure.
- * - Structs begin with struct_size; set them up with their _INIT macro, or with zeros and their sizeof. A library reads only as many bytes
- *   as the caller's header knew; fields are only ever added at the end.
+ * - Structs begin with struct_size; set them up with their _INIT macro, or with zeros and their sizeof. A
+ * library reads only as many bytes as the caller's header knew; fields are only ever added at the end.
  * - Handles are opaque. Every function may be called from any thread; a handle must not be used while
  *   another thread destroys it.
  * - Pointers that a function gives (strings) live as long as the handle they came from, unless it says
@@ -112,8 +112,8 @@ typedef struct wavejit_engine_options {
   wavejit_log_function log;       /* NULL = none */
   void *log_user;
   wavejit_log_level log_level;
-  int32_t ignore_environment; /* nonzero: WAVEJIT_* variables are not read */
-  int32_t skip_check;         /* nonzero: compiled kernels do not pass the static checker */
+  int32_t ignore_environment;  /* nonzero: WAVEJIT_* variables are not read */
+  int32_t skip_check;          /* nonzero: compiled kernels do not pass the static checker */
   const char *tuning_database; /* made by `wavejit tune`; NULL = none */
 } wavejit_engine_options;
 #define WAVEJIT_ENGINE_OPTIONS_INIT \
@@ -124,10 +124,20 @@ typedef enum wavejit_type {
   WAVEJIT_F16 = 1,
   WAVEJIT_F32 = 2,
   WAVEJIT_I32 = 3,
-  WAVEJIT_U8 = 4
+  WAVEJIT_U8 = 4,
+  WAVEJIT_I64 = 5
 } wavejit_type;
-typedef enum wavejit_operation { WAVEJIT_W4A16 = 0, WAVEJIT_KQUANT = 1 } wavejit_operation;
-typedef enum wavejit_zero_points { WAVEJIT_SYMMETRIC = 0, WAVEJIT_PACKED = 1 } wavejit_zero_points;
+typedef enum wavejit_operation {
+  WAVEJIT_W4A16 = 0,
+  WAVEJIT_KQUANT = 1,
+  WAVEJIT_INT4_GEMM = 2,
+  WAVEJIT_INT4_GROUPED = 3
+} wavejit_operation;
+typedef enum wavejit_zero_points {
+  WAVEJIT_SYMMETRIC = 0,
+  WAVEJIT_PACKED = 1,
+  WAVEJIT_ADDITIVE = 2 /* floats, added after scaling: of WAVEJIT_INT4_* */
+} wavejit_zero_points;
 typedef enum wavejit_weight_rounding { WAVEJIT_FASTEST = 0, WAVEJIT_NEAREST = 1 } wavejit_weight_rounding;
 
 typedef enum wavejit_gguf_type {
@@ -141,12 +151,20 @@ typedef enum wavejit_gguf_type {
 /* output[M, N] = activations[M, K] * dequantised(weights[N, K])^T (+ bias[N]).
  *
  * WAVEJIT_W4A16: activations, scales, bias, output: `activation` type; weights int32 [N, K/8], nibbles low to
- * high holding K offsets 0,2,4,6,1,3,5,7; scales [N, K/group]; zero points int32 [N/8, K/group], row n in nibble
- * n % 8. Strides are between rows, in elements of the tensor's type; 0 = dense.
+ * high holding K offsets 0,2,4,6,1,3,5,7; scales [N, K/group]; zero points int32 [N/8, K/group], row n in
+ * nibble n % 8. Strides are between rows, in elements of the tensor's type; 0 = dense.
  *
- * WAVEJIT_KQUANT: activations `activation` type (bf16, f16, f32) [M, K]; weights WAVEJIT_U8 [N, bytes of a row],
- * as a GGUF file of `weight_type` has them; output f32 [M, N]; all dense. Activations are quantised on the way,
- * into the workspace. group and rounding say nothing; zero_points, bias and strides are 0. */
+ * WAVEJIT_KQUANT: activations `activation` type (bf16, f16, f32) [M, K]; weights WAVEJIT_U8 [N, bytes of a
+ * row], as a GGUF file of `weight_type` has them; output f32 [M, N]; all dense. Activations are quantised on
+ * the way, into the workspace. group and rounding say nothing; zero_points, bias and strides are 0.
+ *
+ * WAVEJIT_INT4_GEMM, on CDNA: `batch` products side by side; activations and output [batch, M, .]; weights
+ * int8 [batch, N, K/2], low nibble = even K, two's complement, passed as int32 [batch, N, K/8]; scales and
+ * zeros [batch, K/group, N] of `scale_type`, the zeros added after scaling.
+ *
+ * WAVEJIT_INT4_GROUPED: one product per group of rows; activations and output [M, .], the rows of group g
+ * behind those of the groups before it; group_rows int64 [groups] on the device says how many; weights,
+ * scales and zeros [groups, ...] as above. Rows beyond the sum are not written. */
 typedef struct wavejit_problem {
   size_t struct_size;
   wavejit_operation operation;
@@ -158,11 +176,15 @@ typedef struct wavejit_problem {
   int64_t activation_stride, weight_stride, scale_stride, zero_point_stride, output_stride;
   int32_t bias;                  /* nonzero: there is one */
   wavejit_gguf_type weight_type; /* of WAVEJIT_KQUANT; headers before it had a reserved zero here */
+  int64_t batch;                 /* of WAVEJIT_INT4_GEMM; 0 = 1 */
+  int64_t groups;                /* of WAVEJIT_INT4_GROUPED */
+  wavejit_type scale_type;       /* of WAVEJIT_INT4_*: WAVEJIT_BF16 or WAVEJIT_F32 */
+  int32_t reserved;
 } wavejit_problem;
 #define WAVEJIT_PROBLEM_INIT                                                                                \
   {                                                                                                         \
     sizeof(wavejit_problem), WAVEJIT_W4A16, WAVEJIT_BF16, 0, 0, 128, WAVEJIT_SYMMETRIC, WAVEJIT_FASTEST, 0, \
-        0, 0, 0, 0, 0, WAVEJIT_Q4_K                                                                         \
+        0, 0, 0, 0, 0, WAVEJIT_Q4_K, 0, 0, WAVEJIT_BF16, 0                                                  \
   }
 
 typedef struct wavejit_tensor {
@@ -179,6 +201,7 @@ typedef struct wavejit_arguments {
   wavejit_tensor activations, weights, scales, zero_points, bias, output;
   uint64_t workspace; /* at a multiple of 256 bytes; wavejit_plan_workspace says how many */
   uint64_t workspace_bytes;
+  wavejit_tensor group_rows; /* of WAVEJIT_INT4_GROUPED: int64 [groups] */
 } wavejit_arguments;
 
 /* `options` may be NULL. */
@@ -222,8 +245,8 @@ WAVEJIT_API wavejit_status wavejit_plan_workspace(const wavejit_plan *plan, int6
 /* `stream`: hipStream_t or a stream of the simulator; NULL = the default stream. */
 WAVEJIT_API wavejit_status wavejit_plan_launch(const wavejit_plan *plan, void *stream,
                                                const wavejit_arguments *arguments);
-/* JSON: problem, device, and per range of M the kernel, its key, Config and where it came from; "stages" are all
- * kernels that such a launch runs, in order, of which the kernel is the last. */
+/* JSON: problem, device, and per range of M the kernel, its key, Config and where it came from; "stages" are
+ * all kernels that such a launch runs, in order, of which the kernel is the last. */
 WAVEJIT_API size_t wavejit_plan_describe(const wavejit_plan *plan, char *text, size_t size);
 
 /* ---- Devices ---- */

@@ -13,8 +13,9 @@
 namespace wavejit::engine {
 namespace {
 
-constexpr std::array<const char*, roles> role_names{
-    "activations", "weights", "scales", "zero_points", "bias", "output", "workspace", "m", "constant"};
+constexpr std::array<const char*, roles> role_names{"activations", "weights", "scales",    "zero_points",
+                                                    "bias",        "output",  "workspace", "group_rows",
+                                                    "m",           "constant"};
 
 std::unexpected<Error> bad(std::string field, std::string given, std::string allowed) {
   return fail_field(ErrorCode::invalid_argument, std::move(field), std::move(given), std::move(allowed));
@@ -40,6 +41,8 @@ const Tensor* tensor(const Arguments& a, Role role) {
       return &a.bias;
     case Role::output:
       return &a.output;
+    case Role::group_rows:
+      return &a.group_rows;
     default:
       return nullptr;
   }
@@ -93,7 +96,9 @@ Result<void> check_type(const Slot& slot, const Tensor& t) {
   if (t.type != slot.type)
     return bad(fmt::format("{}.type", name), std::string(templates::name(t.type)),
                fmt::format("{}, with shape [{}, {}]", templates::name(slot.type),
-                           slot.rows_are_m ? "M" : std::to_string(slot.rows), slot.columns));
+                           slot.rows_are_m ? (slot.batch == 1 ? "M" : fmt::format("{} M", slot.batch))
+                                           : std::to_string(slot.rows),
+                           slot.columns));
   return {};
 }
 
@@ -110,12 +115,12 @@ Result<void> check_shape(const Slot& slot, const Tensor& t, const Matrix& matrix
 
 Result<std::uint64_t> check_tensor(const Slot& slot, const Tensor& t, std::int64_t m) {
   const char* name = engine::name(slot.role);
-  const bool empty = slot.columns == 0;  // K = 0: there is nothing to point to
+  const std::int64_t rows = slot.rows_are_m ? m * slot.batch : slot.rows;
+  const bool empty = slot.columns == 0 || rows == 0;  // K = 0, no groups: there is nothing to point to
   if (t.address == 0 && !empty) return bad(name, "a null address", "a device address");
   if (auto ok = check_type(slot, t); !ok) return std::unexpected(ok.error());
   const auto matrix = flatten(t, name);
   if (!matrix) return std::unexpected(matrix.error());
-  const std::int64_t rows = slot.rows_are_m ? m : slot.rows;
   if (auto ok = check_shape(slot, t, *matrix, rows); !ok) return std::unexpected(ok.error());
   if (empty) return std::uint64_t{0};
   const auto needed = static_cast<std::uint64_t>(((rows - 1) * slot.stride + slot.columns) *
@@ -160,7 +165,7 @@ Result<void> check_overlap(const Used& used, const Arguments& a) {
 
 Result<void> check_unused(const Used& used, const Arguments& a) {
   const auto uses = [&](Role role) { return used.role[static_cast<std::size_t>(role)]; };
-  for (const Role role : {Role::scales, Role::zero_points, Role::bias}) {
+  for (const Role role : {Role::scales, Role::zero_points, Role::bias, Role::group_rows}) {
     if (uses(role) || !tensor(a, role)->present()) continue;
     if (role == Role::zero_points && uses(Role::scales)) continue;  // redundant ones of a checkpoint
     return bad(engine::name(role), "given", "absent: the problem was prepared without");
@@ -194,7 +199,7 @@ bool Layout::has(Role role) const {
                      [&](const Slot& s) { return s.role == role; });
 }
 
-Result<Layout> make_layout(const templates::Launch& launch) {
+Result<Layout> make_layout(const templates::Launch& launch, std::int64_t batch) {
   Layout layout;
   layout.kernarg_bytes = launch.kernarg_size;
   if (launch.kernarg_size > max_kernarg_bytes || launch.arguments.size() > layout.slots.size())
@@ -215,6 +220,7 @@ Result<Layout> make_layout(const templates::Launch& launch) {
       continue;
     }
     slot.rows_are_m = *role == Role::activations || *role == Role::output;
+    slot.batch = batch;
     slot.rows = a.shape.size() > 1 ? a.shape[0] : 1;
     slot.columns = a.shape.back();
     slot.stride = a.shape.size() > 1 ? a.strides[0] / static_cast<std::int64_t>(templates::bytes(a.dtype))
@@ -223,10 +229,13 @@ Result<Layout> make_layout(const templates::Launch& launch) {
   return layout;
 }
 
-Result<std::int64_t> rows_of(const Arguments& arguments) {
+Result<std::int64_t> rows_of(const Arguments& arguments, std::int64_t batch) {
   const auto matrix = flatten(arguments.activations, "activations");
   if (!matrix) return std::unexpected(matrix.error());
-  return matrix->rows;
+  if (matrix->rows % batch != 0)
+    return bad("activations.shape", shape_text(arguments.activations),
+               fmt::format("as many rows for each of the {} products", batch));
+  return matrix->rows / batch;
 }
 
 Result<void> check(const Layout& layout, const Arguments& arguments, std::int64_t m, Used& used) {

@@ -30,13 +30,17 @@ struct Tensor {
   [[nodiscard]] bool present() const { return rank != 0 || address != 0; }
 };
 
-/// `activations` gives M: the product of all its dimensions but the last. GGUF weights are u8 [N, bytes of a
-/// row]. A symmetric w4a16 problem ignores zero_points, as checkpoints carry redundant ones; any other tensor
-/// that the problem has no use for is an error, since somebody expects it to be used.
+/// `activations` gives M: the product of all its dimensions but the last; of a batched problem that is batch
+/// * M, [B, M, K] or [B * M, K] alike. `group_rows`, int64 [groups], is read by the kernels of a grouped
+/// problem only; its M is that of the buffers. Weights of int4 products are int32 [sets * N, K/8] or [sets,
+/// N, K/8]. GGUF weights are u8 [N, bytes of a row]. A symmetric w4a16 problem ignores zero_points, as
+/// checkpoints carry redundant ones; any other tensor that the problem has no use for is an error, since
+/// somebody expects it to be used.
 struct Arguments {
   Tensor activations, weights, scales, zero_points, bias, output;
   device::Address workspace = 0;
   std::uint64_t workspace_bytes = 0;
+  Tensor group_rows;
 };
 
 namespace engine {
@@ -49,6 +53,7 @@ enum class Role : std::uint8_t {
   bias,
   output,
   workspace,
+  group_rows,
   m,
   constant,  ///< a number that the problem fixes
   count_
@@ -64,6 +69,7 @@ struct Slot {
   std::uint32_t offset = 0, size = 8;  ///< in the kernarg segment
   templates::DataType type = templates::DataType::bf16;
   bool rows_are_m = false;
+  std::int64_t batch = 1;              ///< times that many, when rows_are_m
   std::int64_t rows = 0, columns = 0;  ///< `rows` unused when rows_are_m
   std::int64_t stride = 0;             ///< of a row, elements
   std::uint32_t alignment = 1;
@@ -82,11 +88,11 @@ struct Layout {
   [[nodiscard]] bool has(Role role) const;
 };
 
-/// Errors: internal, when the table names an argument that no launch can fill.
-Result<Layout> make_layout(const templates::Launch& launch);
+/// `batch`: of the problem. Errors: internal, when the table names an argument that no launch can fill.
+Result<Layout> make_layout(const templates::Launch& launch, std::int64_t batch);
 
-/// The rows that the activations describe. Errors: invalid_argument.
-Result<std::int64_t> rows_of(const Arguments& arguments);
+/// The M that the activations of `batch` products describe. Errors: invalid_argument.
+Result<std::int64_t> rows_of(const Arguments& arguments, std::int64_t batch);
 
 /// What the kernels of a launch use of the arguments, all together.
 struct Used {

@@ -222,7 +222,7 @@ Result<Choice> Impl::choose(const Asked& asked, const templates::Selection& sele
   for (unsigned i = 0; i < templates::stages(asked.problem, selection.config); ++i) {
     const auto launch = templates::launch(asked.problem, selection.config, *asked.target, rows, i);
     if (!launch) return std::unexpected(launch.error());
-    const auto layout = make_layout(*launch);
+    const auto layout = make_layout(*launch, asked.problem.batch);
     if (!layout) return std::unexpected(layout.error());
     const auto code =
         compiler_->get(asked.problem, selection.config, i, *asked.target, asked.target_id, *launch);

@@ -24,13 +24,16 @@ Result<void> check(const Choice& choice, const Arguments& arguments, std::int64_
   return check_together(used, arguments);
 }
 
+/// A grouped product without groups: arguments are checked, nothing runs.
+bool nothing_to_do(const templates::Problem& p) {
+  return p.op == templates::Operation::int4_grouped && p.groups == 0;
+}
+
 }  // namespace
 
 device::Geometry Stage::geometry_for(std::int64_t m) const {
   device::Geometry g = geometry;
-  if (row_grid.rows != 0)
-    g.grid[row_grid.axis] =
-        static_cast<std::uint32_t>((m + row_grid.rows - 1) / row_grid.rows * row_grid.factor);
+  if (row_grid.rows != 0) g.grid[row_grid.axis] = static_cast<std::uint32_t>(row_grid.workgroups(m));
   return g;
 }
 
@@ -43,7 +46,7 @@ const Choice* PlanData::choice(std::int64_t m) const {
 }
 
 Result<void> PlanData::launch(device::Stream stream, const Arguments& arguments) const {
-  const auto m = rows_of(arguments);
+  const auto m = rows_of(arguments, problem.batch);
   if (!m) return std::unexpected(m.error());
   if (*m == 0) {
     for (const Stage& stage : choices.front().stages)
@@ -55,6 +58,10 @@ Result<void> PlanData::launch(device::Stream stream, const Arguments& arguments)
   if (whole == nullptr) return not_prepared(*m, range);
   if (auto ok = check(*whole, arguments, *m); !ok) return ok;
   std::array<std::byte, max_kernarg_bytes> kernarg{};
+  if (nothing_to_do(problem)) {
+    LiveCounters::add(counters->empty_launches);
+    return {};
+  }
   for (std::int64_t first = 0, rows = 0; first < *m; first += rows) {
     rows = std::min(most_rows, *m - first);
     for (const Stage& stage : piece(rows).stages) {

@@ -102,10 +102,8 @@ Result<Launch> launch(const Problem& problem, const Config& config, unsigned sta
     return fail_field(ErrorCode::invalid_argument, "grid.x * block.x", fmt::format("{} * {}", grid, threads),
                       "below 2^32; a larger tile or fewer rows per launch would do");
   l.grid = {static_cast<std::uint32_t>(grid), 1, 1};
-  // The grid of grouped problems follows M in another way.
-  if (stage == 1) l.row_grid = {.axis = 0, .rows = 1, .factor = reduce_workgroups(problem, 1)};
-  if (stage == 0 && !grouped(problem))
-    l.row_grid = {.axis = 0, .rows = config.bm, .factor = workgroups(schedule_of(problem, config), 1)};
+  l.row_grid = stage == 0 ? row_grid(schedule_of(problem, config))
+                          : RowGrid{.rows = 1, .factor = reduce_workgroups(problem, 1)};
   l.block = {static_cast<std::uint32_t>(threads), 1, 1};
   const std::vector<ir::KernelArg> args = arguments(problem, config, stage);
   l.kernarg_size = kernarg_size(args);

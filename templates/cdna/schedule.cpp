@@ -96,12 +96,17 @@ std::int64_t remap(std::int64_t id, std::int64_t count, unsigned xcds) {
   return xcd * each + id / xcds - std::max<std::int64_t>(xcd - full, 0);
 }
 
-std::int64_t workgroups(const Schedule& s, std::int64_t m) {
-  if (!s.grouped) return ceil_div(m, s.bm) * tiles_n(s) * s.slices * s.sets;
-  // A group of r > 0 rows takes ceil(r / bm) <= (r + bm - 1) / bm tiles, and never more than r.
-  const std::int64_t inhabited = std::min(s.sets, m);
-  return std::min(m, (m + inhabited * (s.bm - 1)) / s.bm) * tiles_n(s);
+RowGrid row_grid(const Schedule& s) {
+  if (!s.grouped) return {.rows = s.bm, .factor = tiles_n(s) * s.slices * s.sets};
+  // Each group with rows fills its last tile in part, each but one beyond what all rows together would take;
+  // and no group has more tiles than rows.
+  return {.rows = s.bm,
+          .factor = s.sets == 0 ? 0 : tiles_n(s),
+          .more = std::max<std::int64_t>(s.sets - 1, 0) * tiles_n(s),
+          .per_row = tiles_n(s)};
 }
+
+std::int64_t workgroups(const Schedule& s, std::int64_t m) { return row_grid(s).workgroups(m); }
 
 TilePlace place(const Schedule& s, std::int64_t m, std::int64_t id) {
   assert(!s.grouped);

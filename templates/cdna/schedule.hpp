@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "generator/ir/builder.hpp"
+#include "templates/kernel.hpp"
 
 namespace wavejit::templates::cdna {
 
@@ -43,7 +44,8 @@ std::int64_t tiles_n(const Schedule& schedule);
 /// consecutive new numbers.
 std::int64_t remap(std::int64_t id, std::int64_t count, unsigned xcds);
 
-/// Workgroups of a launch with `m` rows (per batch; grouped: of the whole buffer, and an upper bound).
+/// Workgroups of a launch with M rows (per batch; grouped: of the whole buffer, and an upper bound).
+RowGrid row_grid(const Schedule& schedule);
 std::int64_t workgroups(const Schedule& schedule, std::int64_t m);
 
 /// A workgroup's work. Rows and columns are cut at the edges of the set's product.

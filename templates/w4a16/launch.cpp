@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include <fmt/format.h>
 
+#include "templates/describe.hpp"
 #include "templates/w4a16/build.hpp"
 #include "templates/w4a16/family.hpp"
 
@@ -8,26 +9,6 @@ namespace wavejit::templates::w4a16 {
 namespace {
 
 std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
-
-/// `rows` x `columns` elements, rows `stride` elements apart.
-void describe(Argument& a, DataType type, std::int64_t rows, std::int64_t columns, std::int64_t stride,
-              std::uint32_t alignment) {
-  const std::int64_t size = bytes(type);
-  a.dtype = type;
-  a.shape = {rows, columns};
-  a.strides = {stride * size, size};
-  a.bytes = ((rows - 1) * stride + columns) * size;
-  a.alignment = alignment;
-}
-
-/// `count` elements in a row.
-void describe(Argument& a, DataType type, std::int64_t count, std::uint32_t alignment) {
-  a.dtype = type;
-  a.shape = {count};
-  a.strides = {bytes(type)};
-  a.bytes = count * bytes(type);
-  a.alignment = alignment;
-}
 
 /// What one lane loads of the bias at a time: 16 bytes, which need 4-byte alignment, or single elements.
 std::uint32_t bias_alignment(const Problem& p) { return p.n % 8 == 0 ? 4 : 2; }

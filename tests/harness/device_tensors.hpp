@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "runtime/engine/engine.hpp"
+#include "tests/harness/tiles.hpp"
 #include "tests/oracle/compare.hpp"
 #include "tests/oracle/problem.hpp"
 
@@ -15,10 +16,11 @@ namespace wavejit::harness {
 
 class DeviceTensors {
  public:
-  /// `problem` normalised. Allocates, uploads. Errors: those of the device.
+  /// `problem` normalised; `group_rows` of a grouped one. Allocates, uploads. Errors: those of the device.
   static Result<DeviceTensors> create(std::shared_ptr<device::Device> device,
                                       const templates::Problem& problem, std::int64_t m,
-                                      const oracle::Values& values);
+                                      const oracle::Values& values,
+                                      const std::vector<std::int64_t>& group_rows = {});
   DeviceTensors(DeviceTensors&&) noexcept = default;
   DeviceTensors& operator=(DeviceTensors&&) noexcept = default;
   /// Gives the memory back.
@@ -27,7 +29,7 @@ class DeviceTensors {
   /// Editable: tests spoil it on purpose.
   [[nodiscard]] Arguments& arguments() { return arguments_; }
   [[nodiscard]] const Arguments& arguments() const { return arguments_; }
-  /// Output bits, M x N without padding. Wait for the stream first.
+  /// Output bits, M (of all batches) x N without padding. Wait for the stream first.
   [[nodiscard]] Result<std::vector<std::uint16_t>> output() const;
   /// Fills the output with NaN bits.
   Result<void> clear_output();
@@ -36,12 +38,15 @@ class DeviceTensors {
 
  private:
   DeviceTensors() = default;
+  Result<void> add_rowwise(const oracle::Shape& shape);
+  Result<void> add_int4(const oracle::Shape& shape, const std::vector<std::int64_t>& group_rows);
   Result<void> add(Tensor& tensor, templates::DataType type, std::int64_t rows, std::int64_t columns,
                    std::int64_t stride, const std::vector<std::byte>& bytes);
 
   std::shared_ptr<device::Device> device_;
   templates::Problem problem_;
-  std::int64_t m_ = 0;
+  std::int64_t m_ = 0;  ///< rows of activations and output
+  std::vector<Product> products_;
   oracle::Values values_;
   Arguments arguments_;
   std::vector<device::Address> owned_;

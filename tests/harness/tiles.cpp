@@ -12,6 +12,8 @@ namespace {
 
 std::int64_t tiles_of(std::int64_t extent, std::int64_t tile) { return (extent + tile - 1) / tile; }
 
+}  // namespace
+
 std::vector<Product> products_of(const templates::Problem& problem, std::int64_t m,
                                  std::span<const std::int64_t> group_rows) {
   std::vector<Product> products;
@@ -28,8 +30,6 @@ std::vector<Product> products_of(const templates::Problem& problem, std::int64_t
   return products;
 }
 
-}  // namespace
-
 TileGrid::TileGrid(const templates::Problem& problem, const templates::Config& config,
                    const templates::Launch& launch, std::int64_t m, std::span<const std::int64_t> group_rows)
     : n_(problem.n),
@@ -39,7 +39,8 @@ TileGrid::TileGrid(const templates::Problem& problem, const templates::Config& c
       grid_x_(launch.grid[0]),
       products_(products_of(problem, m, group_rows)) {
   for (const Product& p : products_) first_.push_back(first_.back() + tiles_of(p.row_end - p.row_begin, bm_));
-  if (problem.op == templates::Operation::w4a16) return;
+  if (problem.op != templates::Operation::int4_gemm && problem.op != templates::Operation::int4_grouped)
+    return;
   // The order of a CDNA launch: a wrong one would be caught by what each run wrote.
   namespace cdna = templates::cdna;
   const cdna::Schedule schedule = cdna::schedule_of(problem, config);

@@ -30,6 +30,10 @@ struct Product {
   std::int64_t row_begin = 0, row_end = 0, set = 0;
 };
 
+/// The products of a launch that have rows; `group_rows` of a grouped problem.
+std::vector<Product> products_of(const templates::Problem& problem, std::int64_t m,
+                                 std::span<const std::int64_t> group_rows);
+
 /// The tile grid of a launch: rows of tiles, product after product, each of ceil(rows / bm), times ceil(N /
 /// bn).
 class TileGrid {

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: MIT
+// Batched and grouped int4 products through the engine, on a simulated CDNA device: what a launch computes is
+// judged by the oracle, and arguments that do not fit are refused before anything runs.
+#include <algorithm>
+#include <catch2/catch.hpp>
+
+#include "tests/harness/device_tensors.hpp"
+#include "tests/runtime/engine/engine_bench.hpp"
+
+namespace wavejit::test {
+namespace {
+
+using harness::DeviceTensors;
+
+std::shared_ptr<Engine> make_engine() {
+  EngineOptions options = quiet_options();
+  options.devices = {"sim:gfx942"};
+  auto engine = Engine::create(options);
+  INFO((engine ? std::string() : engine.error().message));
+  REQUIRE(engine);
+  return *engine;
+}
+
+templates::Problem int4(std::int64_t n, std::int64_t k) {
+  templates::Problem p;
+  p.op = templates::Operation::int4_gemm;
+  p.layout = templates::WeightLayout::row_major_signed;
+  p.zero_points = templates::ZeroPoints::additive;
+  p.n = n;
+  p.k = k;
+  p.group = 64;
+  return p;
+}
+
+templates::Problem grouped(std::int64_t n, std::int64_t k, std::int64_t groups) {
+  templates::Problem p = int4(n, k);
+  p.op = templates::Operation::int4_grouped;
+  p.groups = groups;
+  return p;
+}
+
+Plan prepare(Engine& engine, const templates::Problem& problem, MRange range) {
+  auto plan = engine.prepare(problem, range);
+  INFO((plan ? std::string() : plan.error().message));
+  REQUIRE(plan);
+  return *plan;
+}
+
+DeviceTensors tensors(Engine& engine, const Plan& plan, std::int64_t m,
+                      const std::vector<std::int64_t>& group_rows = {}) {
+  auto made = DeviceTensors::create(engine.device(), plan.problem(), m, oracle::random_values(1), group_rows);
+  INFO((made ? std::string() : made.error().message));
+  REQUIRE(made);
+  return std::move(*made);
+}
+
+/// Launches and waits; the workspace is what the plan asks for, filled with NaNs.
+Result<void> launch(Engine& engine, const Plan& plan, std::int64_t m, DeviceTensors& t) {
+  const auto bytes = plan.workspace_bytes(m);
+  REQUIRE(bytes);
+  if (*bytes == 0) {
+    auto launched = plan.launch(nullptr, t.arguments());
+    if (launched) REQUIRE(engine.device()->synchronise(nullptr));
+    return launched;
+  }
+  const auto workspace = engine.device()->allocate(*bytes);
+  REQUIRE(workspace);
+  REQUIRE(engine.device()->fill(*workspace, *bytes, 0xFF));
+  t.arguments().workspace = *workspace;
+  t.arguments().workspace_bytes = *bytes;
+  auto launched = plan.launch(nullptr, t.arguments());
+  if (launched) REQUIRE(engine.device()->synchronise(nullptr));
+  REQUIRE(engine.device()->release(*workspace));
+  return launched;
+}
+
+void check(Engine& engine, const Plan& plan, std::int64_t m,
+           const std::vector<std::int64_t>& group_rows = {}) {
+  DeviceTensors t = tensors(engine, plan, m, group_rows);
+  const auto launched = launch(engine, plan, m, t);
+  INFO((launched ? std::string() : launched.error().message));
+  REQUIRE(launched);
+  const auto verdict = t.judge(oracle::WeightRounding::nearest);
+  REQUIRE(verdict);
+  INFO("m " << m << ": " << verdict->reason);
+  CHECK(verdict->ok);
+}
+
+bool untouched(const DeviceTensors& t) {
+  const auto bits = t.output();
+  REQUIRE(bits);
+  return std::ranges::all_of(*bits, [](std::uint16_t b) { return b == 0xFFFF; });
+}
+
+TEST_CASE("Int4 products, one and three side by side, split along K where that pays", "[engine][cdna]") {
+  const auto engine = make_engine();
+  templates::Problem p = int4(96, 1024);
+  p.batch = GENERATE(1, 3);
+  const Plan plan = prepare(*engine, p, {1, 40});
+  for (const std::int64_t m : {1, 5, 40}) check(*engine, plan, m);
+}
+
+TEST_CASE("Grouped products take sizes from the device and leave the rows behind alone", "[engine][cdna]") {
+  const auto engine = make_engine();
+  const Plan plan = prepare(*engine, grouped(96, 256, 3), {1, 100});
+  check(*engine, plan, 45, {5, 0, 40});
+  DeviceTensors t = tensors(*engine, plan, 7, {0, 0, 5});
+  REQUIRE(launch(*engine, plan, 7, t));
+  const auto bits = t.output();
+  REQUIRE(bits);
+  CHECK(std::all_of(bits->begin() + 5 * 96, bits->end(), [](std::uint16_t b) { return b == 0xFFFF; }));
+}
+
+TEST_CASE("No groups, no rows, no rows in any group: success, and the output as it was", "[engine][cdna]") {
+  // shared/cases.md rows 51 and 53.
+  const auto engine = make_engine();
+  const Plan plan = prepare(*engine, grouped(96, 256, 3), {1, 100});
+  DeviceTensors empty = tensors(*engine, plan, 4, {0, 0, 0});
+  REQUIRE(launch(*engine, plan, 4, empty));
+  CHECK(untouched(empty));
+  empty.arguments().activations = {.address = 0, .bytes = 0, .rank = 2, .shape = {0, 256}};
+  empty.arguments().output.shape[0] = 0;
+  REQUIRE(plan.launch(nullptr, empty.arguments()));
+  CHECK(untouched(empty));
+
+  const Plan none = prepare(*engine, grouped(96, 256, 0), {1, 100});
+  DeviceTensors t = tensors(*engine, plan, 4, {0, 0, 0});
+  Arguments& a = t.arguments();
+  a.weights = {.type = templates::DataType::i32, .rank = 2, .shape = {0, 32}};
+  a.scales = a.zero_points = {.rank = 2, .shape = {0, 96}};
+  a.group_rows = {.type = templates::DataType::i64, .rank = 1, .shape = {0}};
+  const auto launched = none.launch(nullptr, a);
+  INFO((launched ? std::string() : launched.error().message));
+  REQUIRE(launched);
+  REQUIRE(engine->device()->synchronise(nullptr));
+  CHECK(untouched(t));
+}
+
+TEST_CASE("Sizes in int32 are refused, not read as half as many int64", "[engine][cdna]") {
+  // shared/cases.md row 52: [3, 5] in int32 would be the single size 21,474,836,483.
+  const auto engine = make_engine();
+  const Plan plan = prepare(*engine, grouped(96, 256, 2), {1, 100});
+  DeviceTensors t = tensors(*engine, plan, 8, {3, 5});
+  t.arguments().group_rows.type = templates::DataType::i32;
+  const auto launched = launch(*engine, plan, 8, t);
+  REQUIRE_FALSE(launched);
+  CHECK(launched.error().field == "group_rows.type");
+  CHECK(untouched(t));
+  t.arguments().group_rows = {};
+  CHECK_FALSE(launch(*engine, plan, 8, t));
+}
+
+TEST_CASE("Rows that do not divide into the batches are refused", "[engine][cdna]") {
+  const auto engine = make_engine();
+  templates::Problem p = int4(96, 256);
+  p.batch = 3;
+  const Plan plan = prepare(*engine, p, {1, 16});
+  DeviceTensors t = tensors(*engine, plan, 2);
+  t.arguments().activations.shape[0] = 5;
+  const auto launched = launch(*engine, plan, 2, t);
+  REQUIRE_FALSE(launched);
+  CHECK(launched.error().field == "activations.shape");
+  // [batch, M, K] is as good as [batch * M, K].
+  Tensor& x = t.arguments().activations;
+  x.rank = 3;
+  x.shape = {3, 2, 256};
+  x.strides = {};
+  CHECK(launch(*engine, plan, 2, t));
+}
+
+}  // namespace
+}  // namespace wavejit::test
