@@ -58,7 +58,9 @@ QuickCost::QuickCost(const Candidate& candidate, const Problem& p, const target:
     per_step_[r] = norm12(busy_ * std::max(1.0, simds / (c.waves * r)), lds_, level2_, wait_ / r);
   units_ = target.compute_units / cus;
   columns_ = std::ceil(static_cast<double>(p.n) / c.bn);
-  steps_ = static_cast<double>(p.k) / c.bk;
+  // The pipeline's first and last steps lie outside the loop, where outside_ counts them.
+  const double peeled = c.pipeline_depth + c.lds_buffers - 1.0;
+  steps_ = std::max(static_cast<double>(p.k) / c.bk - peeled, 0.0);
   for (unsigned r = 1; r < workgroups_; ++r)
     drain_ += steps_ / workgroups_ * r * std::max(per_step_[r] - per_step_[workgroups_], 0.0);
   outside_ = outside_loop(c, t.vmem_loaded_latency, f.matrix / (c.bk / 16) * 8, level2_, matrix);

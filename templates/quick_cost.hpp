@@ -9,10 +9,10 @@
 //   wait   = 0.74 latency + 0.36 level2 + 0.32 own    one step ahead; 0.55 own with a wave a SIMD or less
 //          = max(own, (0.74 latency + 0.07 level2 + 1.15 own) / 2)    two steps ahead
 //   c(r)   = norm12(matrix + 1.38 valu + 1.4, 1.36 lds, level2, wait / r)
-// Launch: as model/estimate.hpp, with all K / bk steps, peeled ones too. The numbers were fitted to c(r) of
-// 620 kernels of gfx1151, of both types and both kinds of zero points (mean error 6 % alone on a WGP, 4 % by
-// twos, 2 % at full residency); other targets take them over with rates and latency of their own. No shape
-// was held out of that fit; `wavejit choices --held-out` has shapes that were never looked at.
+// Launch: as model/estimate.hpp, with K / bk steps less those that the pipeline peels off. The numbers were
+// fitted to c(r) of 620 kernels of gfx1151, of both types and both kinds of zero points (mean error 6 % alone
+// on a WGP, 4 % by twos, 2 % at full residency); other targets take them over with rates and latency of their
+// own. No shape was held out of that fit, but some were never looked at: `wavejit choices --held-out`.
 #pragma once
 
 #include <array>

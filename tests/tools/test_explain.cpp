@@ -77,8 +77,9 @@ TEST_CASE("explain gives the card, the accounts and what would be won", "[cli][e
 
 TEST_CASE("explain says what tiles waste and what the launch moves", "[cli][explain]") {
   const Folder folder;
-  const Ran ran =
-      folder.wavejit("explain --n 256 --k 512 --group 32 --m 200 --tile 128,64,32 --waves 8 --json");
+  const Ran ran = folder.wavejit(
+      "explain --n 256 --k 512 --group 32 --m 200 --tile 128,64,32 --waves 8 --depth 1 --lds-buffers 1 "
+      "--json");
   INFO(ran.err);
   REQUIRE(ran.code == 0);
   const auto j = ran.json();
