@@ -45,8 +45,11 @@ Result<Problem> normalise(const Problem& problem, const target::Target& target) 
   if (p.k % p.group != 0) return bad("k", p.k, fmt::format("a multiple of the group ({})", p.group));
 
   if (cdna) {
-    if (p.group != 32 && p.group % 64 != 0) return bad("group", p.group, "32 or a multiple of 64 on CDNA");
-    if (p.k % 64 != 0) return bad("k", p.k, "a multiple of 64 on CDNA");
+    if (p.group != 32 && p.group % 64 != 0)
+      return fail_field(ErrorCode::unsupported, "group", std::to_string(p.group),
+                        "32 or a multiple of 64 on CDNA");
+    if (p.k % 64 != 0)
+      return fail_field(ErrorCode::unsupported, "k", std::to_string(p.k), "a multiple of 64 on CDNA");
     if (p.bias) return fail_field(ErrorCode::unsupported, "bias", "true", "false on CDNA");
   }
 

@@ -16,7 +16,8 @@ TEST_CASE("estimates order Configs as their recorded streams do", "[cli][choices
   INFO(ran.err);
   REQUIRE(ran.code == 0);
   double model_right = 0, quick_right = 0, pairs = 0;
-  for (const auto& c : ran.json().at("cases")) {
+  const auto json = ran.json();
+  for (const auto& c : json.at("cases")) {
     INFO(c.dump(2));
     REQUIRE(c.at("configs").size() >= 6);
     for (const auto& config : c.at("configs")) {

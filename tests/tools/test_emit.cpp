@@ -122,7 +122,7 @@ TEST_CASE("each --without switches techniques off, one by one", "[cli]") {
 
 TEST_CASE("the IR can be dumped after one pass or all", "[cli]") {
   const Folder folder;
-  const std::string small = "emit --n 64 --k 128 --group 32 --m 16 -o F.s ";
+  const std::string small = "emit --n 64 --k 128 --group 32 --m 64 -o F.s ";
   const Ran one = folder.wavejit(small + "--dump-after assign_registers");
   CHECK(one.code == 0);
   CHECK(one.err.find("after assign_registers") != std::string::npos);

@@ -54,12 +54,14 @@ TEST_CASE("run judges both stages", "[cli][kquant]") {
 
 TEST_CASE("an emitted file is explained by its own header", "[cli][kquant]") {
   const Folder folder;
-  REQUIRE(folder.wavejit("emit " + small + "--m 2 --wave-rows 4 -o F.s").code == 0);
+  // Twenty superblocks: five passes of four, of which a loop is left.
+  const std::string long_rows = "--op kquant --type q6_k --n 37 --k 5120 ";
+  REQUIRE(folder.wavejit("emit " + long_rows + "--m 2 --wave-rows 4 -o F.s").code == 0);
   const Ran ran = folder.wavejit("explain F.s --json");
   INFO(ran.out << ran.err);
   REQUIRE(ran.code == 0);
-  CHECK_THAT(ran.out, Catch::Contains("kquant q6_k bf16 n37 k1792"));
-  CHECK(folder.wavejit("explain " + small).code == 0);
+  CHECK_THAT(ran.out, Catch::Contains("kquant q6_k bf16 n37 k5120"));
+  CHECK(folder.wavejit("explain " + long_rows).code == 0);
 }
 
 TEST_CASE("the choice is explained by the model's ranking and the rule", "[cli][kquant]") {

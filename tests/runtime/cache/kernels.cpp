@@ -12,11 +12,11 @@ SmallKernel small_kernel(std::int64_t n) {
   problem.n = n;
   problem.k = 128;
   problem.group = 32;
-  const auto config = templates::select_config(problem, *s.target, 16);
+  const auto config = templates::select_config(problem, *s.target, 64);
   REQUIRE(config);
   auto kernel = templates::generate(problem, *config, *s.target);
   REQUIRE(kernel);
-  auto launch = templates::launch(problem, *config, *s.target, 16);
+  auto launch = templates::launch(problem, *config, *s.target, 64);
   REQUIRE(launch);
   s.kernel = *std::move(kernel);
   s.launch = *std::move(launch);
