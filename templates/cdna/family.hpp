@@ -7,6 +7,11 @@
 
 namespace wavejit::templates::cdna {
 
+/// gfx9 with the matrix instructions of gfx940 and later; others (gfx90a) are simulated only.
+inline bool serves(const target::Target& target) {
+  return target.generation == target::Generation::gfx9 && !target.matrix_shapes.empty();
+}
+
 Result<Problem> normalise(const Problem& problem, const target::Target& target);
 std::string canonical(const Problem& problem);
 Result<Config> normalise(const Config& config, const Problem& problem, const target::Target& target);

@@ -26,8 +26,7 @@ Result<std::int64_t> stride(const char* field, std::int64_t given, std::int64_t 
 }
 
 Result<void> check_types(const Problem& p, const target::Target& target) {
-  if (target.generation != target::Generation::gfx9)
-    return unsupported("target", target.name, "one with MFMA, gfx942 or gfx950");
+  if (!serves(target)) return unsupported("target", target.name, "one with MFMA, gfx942 or gfx950");
   const auto is_half = [](DataType t) { return t == DataType::bf16 || t == DataType::f16; };
   if (!is_half(p.activation)) return unsupported("act", name(p.activation), "bf16 or f16");
   if (!is_half(p.scale_type) && p.scale_type != DataType::f32)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include <fmt/format.h>
 
+#include "templates/cdna/family.hpp"
 #include "templates/w4a16/family.hpp"
 
 namespace wavejit::templates::w4a16 {
@@ -29,8 +30,8 @@ Result<Problem> normalise(const Problem& problem, const target::Target& target) 
   Problem p = problem;
   if (p.activation != DataType::bf16 && p.activation != DataType::f16)
     return fail_field(ErrorCode::unsupported, "act", std::string(name(p.activation)), "bf16 or f16");
-  const bool cdna = target.generation == target::Generation::gfx9;  // templates/cdna
-  if (target.dot2_bf16 == target::Dot2Bf16Rounding::absent && !cdna)
+  const bool on_cdna = cdna::serves(target);
+  if (target.dot2_bf16 == target::Dot2Bf16Rounding::absent && !on_cdna)
     return fail_field(ErrorCode::unsupported, "target", std::string(target.name),
                       "one with v_dot2_bf16_bf16 and WMMA, gfx11 or gfx12, or with MFMA, gfx942 or gfx950");
   if (p.n < 1 || p.n >= max_dimension) return bad("n", p.n, "between 1 and 2^31 - 1");
@@ -44,7 +45,7 @@ Result<Problem> normalise(const Problem& problem, const target::Target& target) 
                    : std::string("a multiple of 32 that divides k, or -1 (one group, all of K)"));
   if (p.k % p.group != 0) return bad("k", p.k, fmt::format("a multiple of the group ({})", p.group));
 
-  if (cdna) {
+  if (on_cdna) {
     if (p.group != 32 && p.group % 64 != 0)
       return fail_field(ErrorCode::unsupported, "group", std::to_string(p.group),
                         "32 or a multiple of 64 on CDNA");
@@ -54,7 +55,7 @@ Result<Problem> normalise(const Problem& problem, const target::Target& target) 
   }
 
   const auto activation = stride("activation_stride", p.activation_stride, p.k, 8);
-  const auto weight = stride("weight_stride", p.weight_stride, p.k / 8, cdna ? 4 : 1);
+  const auto weight = stride("weight_stride", p.weight_stride, p.k / 8, on_cdna ? 4 : 1);
   const auto scale = stride("scale_stride", p.scale_stride, p.k / p.group, 1);
   const auto output = stride("output_stride", p.output_stride, p.n, 1);
   const bool packed = p.zero_points == ZeroPoints::packed;

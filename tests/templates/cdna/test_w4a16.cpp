@@ -81,6 +81,11 @@ TEST_CASE("W4A16 on CDNA: what it does not do is refused by name", "[cdna][w4a16
   r.config = mfma(32, 64, 64, 2);
   r.config->split_k = 2;
   CHECK(harness::refused(r, "split_k"));
+  // Simulated, but without the matrix instructions.
+  const auto other =
+      templates::normalise(request("", 1, 64, 128, 32).problem, *target::find_simulated("gfx90a"));
+  REQUIRE(!other);
+  CHECK(other.error().field == "target");
   r = request("gfx1151", 1, 64, 128, 32);
   r.config = mfma(32, 64, 64, 2);
   CHECK(harness::refused(r, "path"));
