@@ -95,6 +95,34 @@ class Wavejit(unittest.TestCase):
         numpy.testing.assert_array_equal(output.numpy(), reference)
         self.assertEqual([len(v["stages"]) for v in plan.describe()["variants"]], [2] * 8)
 
+    def test_grouped_int4_matches_numpy(self) -> None:
+        rows, n, k, group = [0, 3, 2], 32, 128, 64
+        random = numpy.random.default_rng(11)
+        m = sum(rows) + 1  # one row that belongs to no group
+        x = random.integers(-2, 3, (m, k)).astype(numpy.float32)
+        q = random.integers(-8, 8, (len(rows), n, k))
+        s = 2.0 ** random.integers(-2, 2, (len(rows), k // group, n)).astype(numpy.float32)
+        z = random.integers(-1, 2, (len(rows), k // group, n)).astype(numpy.float32)
+        w = q * s.repeat(group, axis=1).transpose(0, 2, 1) + z.repeat(group, axis=1).transpose(0, 2, 1)
+        reference = numpy.full((m, n), 7.0, numpy.float32)
+        first = 0
+        for g, count in enumerate(rows):
+            reference[first:first + count] = x[first:first + count] @ w[g].T
+            first += count
+        codes = (q & 15).astype(numpy.uint8)
+        packed = (codes[:, :, 0::2] | codes[:, :, 1::2] << 4).view(numpy.int32)
+        bf16 = wavejit.Type.bf16
+        with wavejit.Engine("sim:gfx942", cache_folder="", environment=False) as engine:
+            plan = engine.prepare(wavejit.Problem.int4(n, k, group, zeros=True, groups=len(rows)), 1, m)
+            tensors = {"activations": engine.buffer(to_bf16(x), bf16), "weights": engine.buffer(packed),
+                       "scales": engine.buffer(to_bf16(s), bf16), "zero_points": engine.buffer(to_bf16(z), bf16),
+                       "output": engine.buffer(to_bf16(numpy.full((m, n), 7.0)), bf16),
+                       "group_rows": engine.buffer(numpy.array(rows, numpy.int64))}
+            plan.launch(**tensors)
+            engine.synchronise()
+            found = from_bf16(tensors["output"].numpy())
+        numpy.testing.assert_array_equal(found, from_bf16(to_bf16(reference)))
+
     def test_errors_are_exceptions_that_name_the_field(self) -> None:
         with self.assertRaises(wavejit.Error) as caught:
             self.engine.prepare(wavejit.Problem(n=48, k=100, group=32), 1)

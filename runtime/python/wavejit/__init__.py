@@ -33,10 +33,11 @@ class Type(enum.IntEnum):
     f32 = 2
     i32 = 3
     u8 = 4
+    i64 = 5
 
     @property
     def bytes(self) -> int:
-        return {Type.f32: 4, Type.i32: 4, Type.u8: 1}.get(self, 2)
+        return {Type.f32: 4, Type.i32: 4, Type.u8: 1, Type.i64: 8}.get(self, 2)
 
 
 class GgufType(enum.IntEnum):
@@ -52,6 +53,7 @@ class GgufType(enum.IntEnum):
 class ZeroPoints(enum.IntEnum):
     symmetric = 0
     packed = 1
+    additive = 2
 
 
 class LogLevel(enum.IntEnum):
@@ -116,6 +118,18 @@ class Problem:
             weight_stride=weight_stride, scale_stride=scale_stride, zero_point_stride=zero_point_stride,
             output_stride=output_stride, bias=int(bias), weight_type=int(weight_type or 0))
 
+    @classmethod
+    def int4(cls, n: int, k: int, group: int = 128, activation: Type = Type.bf16, zeros: bool = False,
+             scale_type: Type = Type.bf16, batch: int = 1, groups: Optional[int] = None) -> "Problem":
+        """Signed row-major int4 weights on CDNA: `batch` products side by side, or one product per group of rows
+        when `groups` says how many (a launch then takes `group_rows`, int64 [groups] in device memory). Weights are
+        passed as int32 [.., N, K/8], scales and zeros as [.., K/group, N] of `scale_type`."""
+        problem = cls(n, k, group, activation, ZeroPoints.additive if zeros else ZeroPoints.symmetric)
+        problem._c.operation = 2 if groups is None else 3
+        problem._c.batch, problem._c.groups = batch, groups or 0
+        problem._c.scale_type = int(scale_type)
+        return problem
+
 
 class Tensor:
     """A tensor in device memory. `strides` in elements; None = dense. `bytes` defaults to what the shape spans."""
@@ -151,7 +165,8 @@ def _dense(shape: Sequence[int]) -> tuple[int, ...]:
 
 
 _TORCH_TYPES = {"torch.bfloat16": Type.bf16, "torch.float16": Type.f16, "torch.float32": Type.f32,
-                "torch.int32": Type.i32, "torch.uint8": Type.u8}
+                "torch.int32": Type.i32, "torch.uint8": Type.u8,
+                "torch.int64": Type.i64}
 
 
 def _tensor(given: Any) -> _c.Tensor:
@@ -177,7 +192,8 @@ class Buffer:
 
         array = numpy.ascontiguousarray(array)
         if type is None:
-            kinds = {"float16": Type.f16, "float32": Type.f32, "int32": Type.i32, "uint32": Type.i32, "uint8": Type.u8}
+            kinds = {"float16": Type.f16, "float32": Type.f32, "int32": Type.i32, "uint32": Type.i32, "uint8": Type.u8,
+                     "int64": Type.i64}
             if array.dtype.name not in kinds:
                 raise TypeError(f"an array of {array.dtype.name} needs type=; bf16 comes as uint16 with Type.bf16")
             type = kinds[array.dtype.name]  # noqa: A001
@@ -233,7 +249,7 @@ class Plan:
         return json.loads(_text(lambda b, n: self._lib.wavejit_plan_describe(self._handle, b, n)))
 
     def launch(self, *, activations: Any, weights: Any, output: Any, scales: Any = None, zero_points: Any = None,
-               bias: Any = None, workspace: int = 0, workspace_bytes: int = 0, stream: Optional[int] = None) -> None:
+               bias: Any = None, group_rows: Any = None, workspace: int = 0, workspace_bytes: int = 0, stream: Optional[int] = None) -> None:
         """Enqueues on `stream` (an address: torch.cuda.current_stream().cuda_stream). Keep the tensors alive.
 
         `workspace`: the address, a multiple of 256, of as many bytes as workspace_bytes(m) says, when it says some.
@@ -241,7 +257,7 @@ class Plan:
         arguments = _c.Arguments(
             struct_size=ctypes.sizeof(_c.Arguments), activations=_tensor(activations), weights=_tensor(weights),
             scales=_tensor(scales), zero_points=_tensor(zero_points), bias=_tensor(bias), output=_tensor(output),
-            workspace=workspace, workspace_bytes=workspace_bytes)
+            workspace=workspace, workspace_bytes=workspace_bytes, group_rows=_tensor(group_rows))
         _check(self._lib.wavejit_plan_launch(self._handle, stream, ctypes.byref(arguments)))
 
 

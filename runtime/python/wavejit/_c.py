@@ -50,6 +50,10 @@ class Problem(c.Structure):
         ("output_stride", c.c_int64),
         ("bias", c.c_int32),
         ("weight_type", c.c_int),
+        ("batch", c.c_int64),
+        ("groups", c.c_int64),
+        ("scale_type", c.c_int),
+        ("reserved", c.c_int32),
     ]
 
 
@@ -75,6 +79,7 @@ class Arguments(c.Structure):
         ("output", Tensor),
         ("workspace", c.c_uint64),
         ("workspace_bytes", c.c_uint64),
+        ("group_rows", Tensor),
     ]
 
 
