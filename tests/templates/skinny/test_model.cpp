@@ -90,8 +90,8 @@ Modelled model_of(const templates::Problem& problem, const templates::Config& co
 struct Shape {
   std::int64_t n, k;
 };
-constexpr Shape shapes[] = {{19456, 2560}, {6144, 2560},  {4096, 2560}, {2560, 9728},
-                            {12288, 4096}, {17408, 5120}, {5120, 17408}};
+constexpr Shape shapes[] = {{19456, 2560},  {6144, 2560},  {4096, 2560},  {2560, 9728}, {6144, 5120},
+                            {248320, 4096}, {12288, 4096}, {17408, 5120}, {5120, 17408}};
 
 }  // namespace
 
