@@ -4,6 +4,7 @@
 #include "templates/cdna/emitter.hpp"
 #include "templates/cdna/family.hpp"
 #include "templates/cdna/reduce.hpp"
+#include "templates/fit.hpp"
 
 namespace wavejit::templates::cdna {
 namespace {
@@ -46,19 +47,8 @@ Result<ir::Kernel> compile(const Problem& problem, Config& config, unsigned stag
   if (stage == 1) return compile_reduce(problem, config, target, observer);
   passes::Options options = pass_options(config);
   options.measure_register_need = config.waves_per_simd != 0;
-  Error last;
-  for (const unsigned waves : occupancies(problem, config, target)) {
-    config.waves_per_simd = waves;
-    for (const int margin : {4, 16}) {
-      options.schedule_margin = margin;
-      ir::Kernel kernel = build(problem, config, target);
-      auto ok = passes::run(kernel, options, observer);
-      if (ok) return kernel;
-      last = ok.error();
-      if (last.code != ErrorCode::out_of_registers) return std::unexpected(last);
-    }
-  }
-  return std::unexpected(last);
+  return compile_fitting(occupancies(problem, config, target), config.waves_per_simd, options, observer,
+                         [&] { return build(problem, config, target); });
 }
 
 }  // namespace wavejit::templates::cdna

@@ -108,12 +108,7 @@ Result<Launch> launch(const Problem& problem, const Config& config, unsigned sta
   const std::vector<ir::KernelArg> args = arguments(problem, config, stage);
   l.kernarg_size = kernarg_size(args);
   for (const ir::KernelArg& arg : args) {
-    Argument a;
-    a.name = arg.name;
-    a.kind = arg.kind;
-    a.offset = arg.offset;
-    a.size = arg.size;
-    a.access = arg.access;
+    Argument a = argument_of(arg);
     describe_tensor(a, problem, config, m);
     l.arguments.push_back(std::move(a));
   }

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "templates/cdna/family.hpp"
+#include "templates/describe.hpp"
 
 namespace wavejit::templates::cdna {
 namespace {
@@ -13,16 +14,6 @@ std::unexpected<Error> bad(std::string field, std::int64_t given, std::string al
 }
 std::unexpected<Error> unsupported(std::string field, std::string_view given, std::string allowed) {
   return fail_field(ErrorCode::unsupported, std::move(field), std::string(given), std::move(allowed));
-}
-
-Result<std::int64_t> stride(const char* field, std::int64_t given, std::int64_t dense,
-                            std::int64_t multiple) {
-  const std::int64_t value = given == 0 ? dense : given;
-  if (value < dense || value % multiple != 0 || value >= max_dimension)
-    return bad(field, given,
-               multiple == 1 ? fmt::format("0 (dense) or at least {}", dense)
-                             : fmt::format("0 (dense) or at least {} and a multiple of {}", dense, multiple));
-  return value;
 }
 
 Result<void> check_types(const Problem& p, const target::Target& target) {
@@ -70,10 +61,10 @@ Result<Problem> normalise(const Problem& problem, const target::Target& target) 
   if (auto ok = check_types(p, target); !ok) return std::unexpected(ok.error());
   if (auto ok = check_shape(p); !ok) return std::unexpected(ok.error());
   // 128-bit loads: rows of weights start at multiples of 16 bytes, which K gives them.
-  const auto activation = stride("activation_stride", p.activation_stride, p.k, 8);
-  const auto weight = stride("weight_stride", p.weight_stride, p.k / 8, 4);
-  const auto scale = stride("scale_stride", p.scale_stride, p.n, 1);
-  const auto output = stride("output_stride", p.output_stride, p.n, 1);
+  const auto activation = checked_stride("activation_stride", p.activation_stride, p.k, 8);
+  const auto weight = checked_stride("weight_stride", p.weight_stride, p.k / 8, 4);
+  const auto scale = checked_stride("scale_stride", p.scale_stride, p.n, 1);
+  const auto output = checked_stride("output_stride", p.output_stride, p.n, 1);
   for (const auto* s : {&activation, &weight, &scale, &output})
     if (!*s) return std::unexpected(s->error());
   if (p.zero_point_stride != 0 && p.zero_point_stride != *scale)

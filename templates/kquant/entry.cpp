@@ -56,6 +56,17 @@ void butterfly(const ir::Builder& b, ir::Instruction& inst, unsigned distance) {
   inst.mi.mods.dpp.bound_ctrl = true;
 }
 
+void add_other_half(ir::Builder& b, const std::vector<Operand>& sums, const Operand& low,
+                    const Operand& high) {
+  for (const Operand& sum : sums) {
+    Operand other = b.vgpr("other_half");
+    other.undef = true;
+    b.emit(isa::Opcode::v_permlanex16_b32, {other}, {sum, low, high});
+    other.undef = false;
+    b.emit(isa::Opcode::v_add_f32, {sum}, {sum, other});
+  }
+}
+
 Operand vop3_constant(ir::Builder& b, std::uint32_t value) {
   if (b.kernel().target->vop3_literal || isa::is_inline_integer(static_cast<std::int32_t>(value)))
     return imm(value);

@@ -29,6 +29,11 @@ isa::Operand no_offset(const ir::Builder& b);
 /// steps.
 void butterfly(const ir::Builder& b, ir::Instruction& inst, unsigned distance);
 
+/// Adds to each of `sums` that of the lane 16 away, in waves of 32. SGPRs `low` and `high` hold 0x76543210
+/// and 0xFEDCBA98, lanes in their order.
+void add_other_half(ir::Builder& b, const std::vector<isa::Operand>& sums, const isa::Operand& low,
+                    const isa::Operand& high);
+
 /// `value` as a source of a VOP3 instruction: an SGPR, set here, where the target's take no literal.
 isa::Operand vop3_constant(ir::Builder& b, std::uint32_t value);
 

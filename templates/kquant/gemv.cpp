@@ -163,14 +163,7 @@ void Gemv::sum_lanes() {
   for (const unsigned distance : {1U, 2U, 4U, 8U})
     for (const Operand& acc : acc_) butterfly(b_, b_.emit(v_add_f32, {acc}, {acc, acc}), distance);
   if (wave64()) return sum_rows();
-  const Operand low = context_.constant(0x76543210), high = context_.constant(0xFEDCBA98);
-  for (const Operand& acc : acc_) {
-    Operand other = b_.vgpr("other_half");
-    other.undef = true;
-    b_.emit(v_permlanex16_b32, {other}, {acc, low, high});
-    other.undef = false;
-    b_.emit(v_add_f32, {acc}, {acc, other});
-  }
+  add_other_half(b_, acc_, context_.constant(0x76543210), context_.constant(0xFEDCBA98));
 }
 
 /// The sums of four rows of lanes, which end in the last of them: row 1 gets row 0's, 3 gets 2's, then 3 gets

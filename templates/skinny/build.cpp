@@ -202,13 +202,7 @@ void Emitter::sum_lanes() {
     for (const Operand& acc : acc_) kquant::butterfly(b_, b_.emit(v_add_f32, {acc}, {acc, acc}), distance);
   const Operand low = scalar_constant(b_, "lanes_low", 0x76543210),
                 high = scalar_constant(b_, "lanes_high", 0xFEDCBA98);
-  for (const Operand& acc : acc_) {
-    Operand other = b_.vgpr("other_half");
-    other.undef = true;
-    b_.emit(v_permlanex16_b32, {other}, {acc, low, high});
-    other.undef = false;
-    b_.emit(v_add_f32, {acc}, {acc, other});
-  }
+  kquant::add_other_half(b_, acc_, low, high);
 }
 
 /// An infinity or NaN among the activations makes both the products and the sum of a run of them infinite or

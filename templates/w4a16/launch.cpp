@@ -35,12 +35,7 @@ Result<Launch> launch(const Problem& problem, const Config& config, unsigned /*s
   const std::vector<ir::KernelArg> args = arguments(problem);
   l.kernarg_size = kernarg_size(args);
   for (const ir::KernelArg& arg : args) {
-    Argument a;
-    a.name = arg.name;
-    a.kind = arg.kind;
-    a.offset = arg.offset;
-    a.size = arg.size;
-    a.access = arg.access;
+    Argument a = argument_of(arg);
     if (a.name == "activations") describe(a, problem.activation, m, problem.k, problem.activation_stride, 16);
     if (a.name == "weights")
       describe(a, DataType::i32, problem.n, problem.k / 8, problem.weight_stride,

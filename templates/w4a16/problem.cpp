@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "templates/cdna/family.hpp"
+#include "templates/describe.hpp"
 #include "templates/w4a16/family.hpp"
 
 namespace wavejit::templates::w4a16 {
@@ -12,16 +13,6 @@ constexpr std::int64_t max_dimension = 1LL << 31;
 
 std::unexpected<Error> bad(std::string field, std::int64_t given, std::string allowed) {
   return fail_field(ErrorCode::invalid_problem, std::move(field), std::to_string(given), std::move(allowed));
-}
-
-Result<std::int64_t> stride(const char* field, std::int64_t given, std::int64_t dense,
-                            std::int64_t multiple) {
-  const std::int64_t value = given == 0 ? dense : given;
-  if (value < dense || value % multiple != 0 || value >= max_dimension)
-    return bad(field, given,
-               multiple == 1 ? fmt::format("0 (dense) or at least {}", dense)
-                             : fmt::format("0 (dense) or at least {} and a multiple of {}", dense, multiple));
-  return value;
 }
 
 }  // namespace
@@ -54,15 +45,15 @@ Result<Problem> normalise(const Problem& problem, const target::Target& target) 
     if (p.bias) return fail_field(ErrorCode::unsupported, "bias", "true", "false on CDNA");
   }
 
-  const auto activation = stride("activation_stride", p.activation_stride, p.k, 8);
-  const auto weight = stride("weight_stride", p.weight_stride, p.k / 8, on_cdna ? 4 : 1);
-  const auto scale = stride("scale_stride", p.scale_stride, p.k / p.group, 1);
-  const auto output = stride("output_stride", p.output_stride, p.n, 1);
+  const auto activation = checked_stride("activation_stride", p.activation_stride, p.k, 8);
+  const auto weight = checked_stride("weight_stride", p.weight_stride, p.k / 8, on_cdna ? 4 : 1);
+  const auto scale = checked_stride("scale_stride", p.scale_stride, p.k / p.group, 1);
+  const auto output = checked_stride("output_stride", p.output_stride, p.n, 1);
   const bool packed = p.zero_points == ZeroPoints::packed;
   if (!packed && p.zero_point_stride != 0)
     return bad("zero_point_stride", p.zero_point_stride, "0: a symmetric problem has no zero points");
-  const auto zero_point =
-      packed ? stride("zero_point_stride", p.zero_point_stride, p.k / p.group, 1) : Result<std::int64_t>(0);
+  const auto zero_point = packed ? checked_stride("zero_point_stride", p.zero_point_stride, p.k / p.group, 1)
+                                 : Result<std::int64_t>(0);
   for (const auto* s : {&activation, &weight, &scale, &output, &zero_point})
     if (!*s) return std::unexpected(s->error());
   p.activation_stride = *activation;

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: MIT
+#include "templates/fit.hpp"
+
+namespace wavejit::templates {
+
+std::vector<unsigned> falling_occupancies(unsigned most, unsigned fewest, const target::Target& target) {
+  std::vector<unsigned> list;
+  unsigned previous = 0;
+  for (unsigned waves = most; waves >= fewest && waves >= 1; --waves) {
+    const unsigned budget = target::vgpr_budget(target, waves);
+    if (budget != previous) list.push_back(waves);
+    previous = budget;
+  }
+  return list;
+}
+
+Result<ir::Kernel> compile_fitting(const std::vector<unsigned>& tries, unsigned& waves_per_simd,
+                                   passes::Options options, const passes::Observer& observer,
+                                   const std::function<ir::Kernel()>& build) {
+  Error last;
+  for (const unsigned waves : tries) {
+    waves_per_simd = waves;
+    // A schedule that fills the budget to the brim may not pack into tuples: one more try with room.
+    for (const int margin : {4, 16}) {
+      options.schedule_margin = margin;
+      ir::Kernel kernel = build();
+      auto ok = passes::run(kernel, options, observer);
+      if (ok) return kernel;
+      last = ok.error();
+      if (last.code != ErrorCode::out_of_registers) return std::unexpected(last);
+    }
+  }
+  return std::unexpected(last);
+}
+
+}  // namespace wavejit::templates
