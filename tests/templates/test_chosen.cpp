@@ -87,7 +87,8 @@ void check_wastes_nothing(const templates::GeneratedKernel& kernel, std::int64_t
   const auto report = simulate(decoded, *launch, target);
   REQUIRE(report);
   CHECK(report->clean());
-  if (kernel.config.path == templates::Path::skinny) return check_skinny_wastes_nothing(code, *report, target);
+  if (kernel.config.path == templates::Path::skinny)
+    return check_skinny_wastes_nothing(code, *report, target);
 
   const auto loop = model::hot_loop(code);
   REQUIRE(loop);

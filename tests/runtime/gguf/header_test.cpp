@@ -207,8 +207,8 @@ TEST_CASE("a tensor that cannot be is refused by field", "[gguf]") {
   tensor_refused(tensor("z", {4}, 0, after), "tensor \"z\".offset", "1824, 16 bytes");
   tensor_refused(tensor("z", {4}, 0, 1ULL << 62), "tensor \"z\".offset", "4611686018427387904");
   tensor_refused(tensor("z", {4}, 0, ~0ULL - 31), "tensor \"z\".offset", "18446744073709551584");
-  tensor_refused(tensor("z", {4}, 0, 64), "tensor \"z\".offset", "64");        // inside "up"
-  tensor_refused(tensor("z", {256, 9}, 0, 0), "\".offset", "0");  // over "norm"
+  tensor_refused(tensor("z", {4}, 0, 64), "tensor \"z\".offset", "64");  // inside "up"
+  tensor_refused(tensor("z", {256, 9}, 0, 0), "\".offset", "0");         // over "norm"
 }
 
 TEST_CASE("a header alone is read when data may be absent, but not with tensors beyond 2^63", "[gguf]") {
