@@ -158,7 +158,7 @@ Decision decide(const Portfolio& portfolio, const Problem& problem, const target
 
 Result<std::vector<Selection>> w4a16::select(const Problem& problem, const target::Target& target,
                                              std::int64_t first, std::int64_t last) {
-  if (target.generation == target::Generation::gfx9) return cdna::select(problem, target, first, last);
+  if (cdna::serves(target)) return cdna::select(problem, target, first, last);
   const Portfolio portfolio(problem, target);
   if (portfolio.size() == 0 && !(last <= skinny::max_m && skinny::choose(problem, target, last))) {
     // No Config is legal: the plainest one says why.

@@ -140,7 +140,10 @@ TEST_CASE("one problem needs few kernels, and every M gets what a range gives it
       }
     }
     CHECK(next == 5001);
-    CHECK(kernels.size() <= 12 + 5);  // tiles, and skinny ones for 1, 2, 4, 8 and 16 rows
+    const auto skinny =
+        std::ranges::count_if(kernels, [](const auto& text) { return text.starts_with("skinny"); });
+    CHECK(skinny <= 5);  // for 1, 2, 4, 8 and 16 rows
+    CHECK(std::ssize(kernels) - skinny <= 12);
   }
 }
 

@@ -5,22 +5,10 @@
 #include <catch2/catch.hpp>
 
 #include "generator/lower/lower.hpp"
-#include "tests/harness/catch.hpp"
+#include "tests/templates/w4a16_request.hpp"
 
 using namespace wavejit;
-
-namespace {
-
-harness::Request request(std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t group) {
-  harness::Request r;
-  r.problem.n = n;
-  r.problem.k = k;
-  r.problem.group = group;
-  r.m = m;
-  return r;
-}
-
-}  // namespace
+using test::request;
 
 TEST_CASE("case 19: columns of a last, narrower tile are computed", "[w4a16][cases]") {
   harness::Request r = request(1, GENERATE(32, 96), 1024, 32);

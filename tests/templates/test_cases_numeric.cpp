@@ -4,38 +4,12 @@
 #include <cmath>
 #include <limits>
 
-#include "tests/harness/catch.hpp"
+#include "tests/templates/w4a16_request.hpp"
 
 using namespace wavejit;
 using oracle::Format;
-
-namespace {
-
-harness::Request request(std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t group) {
-  harness::Request r;
-  r.problem.n = n;
-  r.problem.k = k;
-  r.problem.group = group;
-  r.m = m;
-  return r;
-}
-
-/// Runs and checks that every element of the output is exactly `expected(row, column)`.
-template <class Expected>
-void check_exact(const harness::Request& r, const Expected& expected) {
-  const harness::Outcome outcome = harness::passes(r);
-  CHECK(outcome);
-  REQUIRE(outcome.report);
-  const Format format = r.problem.activation == templates::DataType::f16 ? Format::f16 : Format::bf16;
-  for (std::int64_t row = 0; row < r.m; ++row)
-    for (std::int64_t column = 0; column < r.problem.n; ++column) {
-      const double got = oracle::decode(outcome.report->at(row, column), format);
-      CAPTURE(row, column);
-      REQUIRE(got == expected(row, column));
-    }
-}
-
-}  // namespace
+using test::check_exact;
+using test::request;
 
 TEST_CASE("case 1: a dequantised weight truncates or rounds as the problem says", "[w4a16][cases]") {
   // q = +7, scale 0x3F81 = 1.0078125: the product 7.0546875 lies between 0x40E1 and 0x40E2. One

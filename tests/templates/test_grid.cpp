@@ -10,6 +10,7 @@
 #include "tests/harness/catch.hpp"
 #include "tests/oracle/product.hpp"
 #include "tests/templates/pairwise.hpp"
+#include "tests/templates/w4a16_request.hpp"
 
 using namespace wavejit;
 
@@ -63,14 +64,7 @@ harness::Request request_of(const test::Row& row) {
   p.group = groups[at(group)];
   p.n = columns[at(n)];
   p.k = depths[at(k)];
-  if (row[strides] == 1) {
-    const std::int64_t in_row = p.k / (p.group == -1 ? p.k : p.group);
-    p.activation_stride = p.k + 8;
-    p.weight_stride = p.k / 8 + 3;
-    p.scale_stride = in_row + 5;
-    if (row[zeros] == 1) p.zero_point_stride = in_row + 3;
-    p.output_stride = p.n + (row[bias] == 1 ? 8 : 5);
-  }
+  if (row[strides] == 1) test::pad_rows(p, row[bias] == 1 ? 8 : 5);
   r.m = rows_m[at(m)];
   r.config = config_of(row[tile]);
   r.target = targets[at(gpu)];

@@ -7,34 +7,18 @@
 
 #include "templates/kernel.hpp"
 #include "tests/templates/skinny/skinny.hpp"
+#include "tests/templates/w4a16_request.hpp"
 
 using namespace wavejit;
 using oracle::Format;
 using templates::DataType;
+using test::request;
 
 namespace {
 
-harness::Request request(std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t group) {
-  harness::Request r;
-  r.problem.n = n;
-  r.problem.k = k;
-  r.problem.group = group;
-  r.m = m;
-  return r;
-}
-
 template <class Expected>
 void check_exact(const harness::Request& r, const Expected& expected) {
-  const harness::Outcome outcome = harness::passes(r);
-  CHECK(outcome);
-  REQUIRE(outcome.report);
-  CHECK(outcome.report->config.path == templates::Path::skinny);
-  const Format format = r.problem.activation == DataType::f16 ? Format::f16 : Format::bf16;
-  for (std::int64_t row = 0; row < r.m; ++row)
-    for (std::int64_t column = 0; column < r.problem.n; ++column) {
-      CAPTURE(row, column);
-      REQUIRE(oracle::decode(outcome.report->at(row, column), format) == expected(row, column));
-    }
+  CHECK(test::check_exact(r, expected).config.path == templates::Path::skinny);
 }
 
 }  // namespace
