@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdio>
 
+#include "templates/cdna/decode/decode.hpp"
 #include "templates/cdna/family.hpp"
 #include "templates/family.hpp"
 #include "templates/skinny/skinny.hpp"
@@ -83,6 +84,8 @@ std::string canonical(const Config& c) {
       return canonical_gemv(c);
     case Path::mfma:
       return cdna::config_text(c);
+    case Path::decode:
+      return cdna::decode::canonical(c);
     case Path::tile:
       break;
   }
@@ -91,6 +94,7 @@ std::string canonical(const Config& c) {
 
 Result<Config> parse_config(std::string_view canonical_text) {
   if (canonical_text.starts_with("skinny ")) return skinny::parse(canonical_text);
+  if (canonical_text.starts_with("decode ")) return cdna::decode::parse(canonical_text);
   const std::string text(canonical_text);
   if (text.starts_with("mfma ")) return cdna::parse_config(text);
   Config c;

@@ -88,6 +88,7 @@ enum class Path : std::uint8_t {
   gemv,    ///< a wave computes `rows` rows of weights for `tokens` rows of activations (kquant)
   skinny,  ///< few rows of activations: dot products along K, templates/skinny/skinny.hpp
   mfma,    ///< the same as tile on CDNA: wave64, MFMA, split-K (templates/cdna)
+  decode,  ///< few rows of activations on CDNA: waves split K, templates/cdna/decode/decode.hpp
 };
 
 /// The five techniques of design.md, each switchable alone.

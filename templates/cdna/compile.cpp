@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 
+#include "templates/cdna/decode/decode.hpp"
 #include "templates/cdna/emitter.hpp"
 #include "templates/cdna/family.hpp"
 #include "templates/cdna/reduce.hpp"
@@ -44,6 +45,7 @@ std::vector<unsigned> occupancies(const Problem& p, const Config& c, const targe
 
 Result<ir::Kernel> compile(const Problem& problem, Config& config, unsigned stage,
                            const target::Target& target, const passes::Observer& observer) {
+  if (config.path == Path::decode) return decode::compile(problem, config, target, observer);
   if (stage == 1) return compile_reduce(problem, config, target, observer);
   passes::Options options = pass_options(config);
   options.measure_register_need = config.waves_per_simd != 0;

@@ -4,6 +4,7 @@
 #include <bit>
 #include <cstdio>
 
+#include "templates/cdna/decode/decode.hpp"
 #include "templates/cdna/family.hpp"
 #include "templates/cdna/tile.hpp"
 
@@ -18,7 +19,7 @@ std::unexpected<Error> bad(std::string field, std::int64_t given, std::string al
 }
 
 Result<void> check_ranges(const Config& c, const target::Target& target) {
-  if (c.path != Path::mfma) return bad("path", "tile", "mfma: the target has no WMMA");
+  if (c.path != Path::mfma) return bad("path", "tile", "mfma or decode: the target has no WMMA");
   if (c.bm == 0 || c.bm % 16 != 0 || c.bm > 512) return bad("bm", c.bm, "a multiple of 16 up to 512");
   if (c.bn == 0 || c.bn % 32 != 0 || c.bn > 1024) return bad("bn", c.bn, "a multiple of 32 up to 1024");
   if (c.pipeline_depth > 2) return bad("pipeline_depth", c.pipeline_depth, "0, 1 or 2");
@@ -115,6 +116,7 @@ Result<void> check_tile(const Config& c, const Problem& p, const target::Target&
 }  // namespace
 
 Result<Config> normalise(const Config& config, const Problem& problem, const target::Target& target) {
+  if (config.path == Path::decode) return decode::normalise(config, problem, target);
   Config c = config;
   if (!c.techniques.pipelined_loads) c.pipeline_depth = 0;
   c.wgp_mode = true;  // a compute unit is all there is

@@ -43,6 +43,38 @@ void describe_tensor(Argument& a, const Problem& p, const Config& c, std::int64_
   if (a.name == "m") a.value = m;
 }
 
+Launch with_arguments(Launch l, const Problem& problem, const Config& config, unsigned stage,
+                      std::int64_t m) {
+  const std::vector<ir::KernelArg> args = arguments(problem, config, stage);
+  l.kernarg_size = kernarg_size(args);
+  for (const ir::KernelArg& arg : args) {
+    Argument a = argument_of(arg);
+    describe_tensor(a, problem, config, m);
+    l.arguments.push_back(std::move(a));
+  }
+  return l;
+}
+
+/// Rows of tiles along x, columns along y, products along z.
+Result<void> decode_grid(Launch& l, const Problem& p, const Config& c, std::int64_t m) {
+  constexpr std::int64_t most = 65535;
+  const std::int64_t threads = static_cast<std::int64_t>(c.waves) * 64, tiles_m = (m + c.bm - 1) / c.bm,
+                     tiles_n = (p.n + c.bn - 1) / c.bn;
+  if (tiles_m * threads >= (std::int64_t{1} << 32))
+    return fail_field(ErrorCode::invalid_argument, "grid.x * block.x", fmt::format("{} * {}", tiles_m, threads),
+                      "below 2^32; fewer rows per launch would do");
+  if (tiles_n > most)
+    return fail_field(ErrorCode::invalid_argument, "grid.y", std::to_string(tiles_n),
+                      "at most 65535; a larger bn would do");
+  if (p.batch > most)
+    return fail_field(ErrorCode::invalid_argument, "grid.z", std::to_string(p.batch), "at most 65535 products");
+  l.grid = {static_cast<std::uint32_t>(tiles_m), static_cast<std::uint32_t>(tiles_n),
+            static_cast<std::uint32_t>(p.batch)};
+  l.row_grid = {.axis = 0, .rows = c.bm, .factor = 1};
+  l.block = {static_cast<std::uint32_t>(threads), 1, 1};
+  return {};
+}
+
 }  // namespace
 
 Schedule schedule_of(const Problem& problem, const Config& config) {
@@ -94,6 +126,10 @@ Result<Launch> launch(const Problem& problem, const Config& config, unsigned sta
                       const target::Target& target, std::int64_t m) {
   if (auto ok = check_rows(problem, config, m); !ok) return std::unexpected(ok.error());
   Launch l;
+  if (config.path == Path::decode && !grouped(problem)) {
+    if (auto ok = decode_grid(l, problem, config, m); !ok) return std::unexpected(ok.error());
+    return with_arguments(std::move(l), problem, config, stage, m);
+  }
   const std::int64_t threads =
       stage == 0 ? static_cast<std::int64_t>(config.waves) * target.wave_size : reduce_threads(problem);
   const std::int64_t grid =
@@ -105,14 +141,7 @@ Result<Launch> launch(const Problem& problem, const Config& config, unsigned sta
   l.row_grid = stage == 0 ? row_grid(schedule_of(problem, config))
                           : RowGrid{.rows = 1, .factor = reduce_workgroups(problem, 1)};
   l.block = {static_cast<std::uint32_t>(threads), 1, 1};
-  const std::vector<ir::KernelArg> args = arguments(problem, config, stage);
-  l.kernarg_size = kernarg_size(args);
-  for (const ir::KernelArg& arg : args) {
-    Argument a = argument_of(arg);
-    describe_tensor(a, problem, config, m);
-    l.arguments.push_back(std::move(a));
-  }
-  return l;
+  return with_arguments(std::move(l), problem, config, stage, m);
 }
 
 }  // namespace wavejit::templates::cdna

@@ -98,7 +98,8 @@ Result<void> check_whole_tensors(const Problem& p) {
 
 Result<Config> normalise(const Config& config, const Problem& problem, const target::Target& target) {
   if (target.generation == target::Generation::gfx9) return cdna::normalise(config, problem, target);
-  if (config.path == Path::mfma) return bad("path", "mfma", "tile or skinny: the target has no MFMA");
+  if (config.path == Path::mfma || config.path == Path::decode)
+    return bad("path", config.path == Path::mfma ? "mfma" : "decode", "tile or skinny: the target has no MFMA");
   if (config.path == Path::skinny) return skinny::normalise(config, problem, target);
   Config c = config;
   if (!c.techniques.pipelined_loads) c.pipeline_depth = 0;

@@ -39,7 +39,7 @@ Result<Launch> launch(const Problem& problem, const Config& config, unsigned /*s
     if (a.name == "activations") describe(a, problem.activation, m, problem.k, problem.activation_stride, 16);
     if (a.name == "weights")
       describe(a, DataType::i32, problem.n, problem.k / 8, problem.weight_stride,
-               config.path == Path::mfma ? 16 : 4);
+               config.path == Path::mfma || config.path == Path::decode ? 16 : 4);
     if (a.name == "scales")
       describe(a, problem.activation, problem.n, problem.k / problem.group, problem.scale_stride, 2);
     if (a.name == "zero_points")

@@ -36,6 +36,17 @@ templates::Config mfma(unsigned bm, unsigned bn, unsigned bk, unsigned waves, un
   return c;
 }
 
+templates::Config decode(unsigned bm, unsigned bn, unsigned bk, unsigned waves, unsigned depth) {
+  templates::Config c;
+  c.path = templates::Path::decode;
+  c.bm = bm;
+  c.bn = bn;
+  c.bk = bk;
+  c.waves = waves;
+  c.pipeline_depth = depth;
+  return c;
+}
+
 bool all_are(const harness::Outcome& outcome, double value) {
   if (!outcome) return false;
   const std::uint16_t bits = oracle::encode(value, oracle::Format::bf16);

@@ -20,6 +20,9 @@ harness::Request int4_grouped(const std::vector<std::int64_t>& group_rows, std::
 
 templates::Config mfma(unsigned bm, unsigned bn, unsigned bk, unsigned waves, unsigned split_k = 1);
 
+/// Tile of bm x bn, `bk` along K for all waves together.
+templates::Config decode(unsigned bm, unsigned bn, unsigned bk, unsigned waves, unsigned depth = 1);
+
 /// True when every element of the output is `value` (bf16 holds it exactly), and the run was right.
 bool all_are(const harness::Outcome& outcome, double value);
 

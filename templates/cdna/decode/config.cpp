@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: MIT
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstdio>
+
+#include "templates/cdna/decode/decode.hpp"
+#include "templates/cdna/decode/geometry.hpp"
+#include "templates/fit.hpp"
+
+namespace wavejit::templates::cdna::decode {
+namespace {
+
+std::unexpected<Error> bad(std::string field, std::string given, std::string allowed) {
+  return fail_field(ErrorCode::invalid_config, std::move(field), std::move(given), std::move(allowed));
+}
+std::unexpected<Error> bad(std::string field, std::int64_t given, std::string allowed) {
+  return bad(std::move(field), std::to_string(given), std::move(allowed));
+}
+
+constexpr unsigned most_waves = 16;
+
+Result<void> check_ranges(const Config& c, const target::Target& target) {
+  if (c.waves < 1 || c.waves > most_waves) return bad("waves", c.waves, fmt::format("between 1 and {}", most_waves));
+  if (c.pipeline_depth > 2) return bad("pipeline_depth", c.pipeline_depth, "0, 1 or 2");
+  if (c.unroll < 1 || c.unroll > 8) return bad("unroll", c.unroll, "between 1 and 8");
+  if (c.split_k != 1) return bad("split_k", c.split_k, "1: the waves of a workgroup split K");
+  if (c.waves_per_simd > target.max_waves_per_simd)
+    return bad("waves_per_simd", c.waves_per_simd, fmt::format("at most {}", target.max_waves_per_simd));
+  if (!c.techniques.exact_descriptors || !c.techniques.magic_dequant)
+    return bad("techniques", "without descriptors or dequant",
+               "with both: a decode kernel has no other way of doing them");
+  return {};
+}
+
+Result<void> check_tile(const Config& c, const Problem& p) {
+  constexpr std::array<unsigned, 6> heights{4, 8, 16, 32, 64, 128};
+  if (std::ranges::find(heights, c.bm) == heights.end()) return bad("bm", c.bm, "4, 8, 16, 32, 64 or 128");
+  if (p.group % 64 != 0)
+    return bad("path", "decode", fmt::format("mfma: the group ({}) is no multiple of 64", p.group));
+  const unsigned side = side_of(c.bm, p.group), span = 32 * 64 / side;
+  if (c.bm < (side == 16 ? 4U : 8U))
+    return bad("bm", c.bm, fmt::format("8 or more: the group ({}) is no multiple of 128", p.group));
+  if (c.bn == 0 || c.bn % side != 0 || c.bn > 128 || !std::has_single_bit(c.bn))
+    return bad("bn", c.bn, fmt::format("{}64 or 128", side == 16 ? "16, 32, " : "32, "));
+  if (c.bk == 0 || c.bk % (span * c.waves) != 0 || c.bk > 16384)
+    return bad("bk", c.bk, fmt::format("a multiple of {} ({} for each wave) up to 16384", span * c.waves, span));
+  const unsigned rows_per_wave = side == 16 ? 4 : 8, blocks = c.bk / (span * c.waves);
+  if (c.bm * blocks % rows_per_wave != 0 || !std::has_single_bit(blocks))
+    return bad("bk", c.bk, fmt::format("{} times a power of two", span * c.waves));
+  return {};
+}
+
+Result<void> check_room(const Config& c, const Problem& p, const target::Target& target) {
+  const Geometry t(c, p, target);
+  constexpr unsigned most_accumulators = 128;
+  if (t.registers > most_accumulators)
+    return bad("bn", c.bn, fmt::format("less: {} accumulators per lane, {} at most", t.registers, most_accumulators));
+  // All of it is reached by 16-bit offsets.
+  const unsigned most_lds = std::min<unsigned>(target.lds_per_workgroup, 65536);
+  if (t.lds_bytes > most_lds)
+    return fail_field(ErrorCode::out_of_lds, "lds", fmt::format("{} bytes", t.lds_bytes),
+                      fmt::format("at most {} bytes per workgroup", most_lds));
+  constexpr std::int64_t limit = 0x7FFFFFF0;
+  const auto extent = [&](const char* field, std::int64_t rows, std::int64_t stride_bytes) -> Result<void> {
+    if (rows * stride_bytes <= limit) return {};
+    return bad(field, stride_bytes, "such that the rows that a workgroup reads stay under 2 GiB");
+  };
+  if (auto ok = extent("activation_stride", std::max(t.rows, t.side), p.activation_stride * 2); !ok) return ok;
+  if (auto ok = extent("weight_stride", c.bn, p.weight_stride * 4); !ok) return ok;
+  const bool by_column = p.op == Operation::w4a16;
+  if (auto ok = by_column ? extent("scale_stride", c.bn, p.scale_stride * 2)
+                          : extent("scale_stride", p.k / p.group, p.scale_stride * bytes(p.scale_type));
+      !ok)
+    return ok;
+  if (p.zero_points == ZeroPoints::packed)
+    if (auto ok = extent("zero_point_stride", c.bn / 8 + 1, p.zero_point_stride * 4); !ok) return ok;
+  return extent("output_stride", std::max(t.rows, t.side), p.output_stride * 2);
+}
+
+/// The fields that follow from others.
+void settle(Config& c) {
+  c.waves_m = 1;
+  c.waves_n = c.waves;
+  c.lds_buffers = 2;
+  c.wgp_mode = true;  // a compute unit is all there is
+}
+
+}  // namespace
+
+Result<Config> normalise(const Config& config, const Problem& problem, const target::Target& target) {
+  Config c = config;
+  if (!c.techniques.pipelined_loads) c.pipeline_depth = 0;
+  settle(c);
+  if (auto ok = check_ranges(c, target); !ok) return std::unexpected(ok.error());
+  if (auto ok = check_tile(c, problem); !ok) return std::unexpected(ok.error());
+  if (auto ok = check_room(c, problem, target); !ok) return std::unexpected(ok.error());
+  return c;
+}
+
+std::string canonical(const Config& c) {
+  const Techniques& t = c.techniques;
+  return fmt::format("decode {}x{}x{} waves {} depth {} unroll {} occupancy {} techniques {:d}{:d}{:d}{:d}{:d}",
+                     c.bm, c.bn, c.bk, c.waves, c.pipeline_depth, c.unroll, c.waves_per_simd, t.magic_dequant,
+                     t.pipelined_loads, t.exact_descriptors, t.bank_assignment, t.scalar_offsets);
+}
+
+Result<Config> parse(std::string_view canonical_text) {
+  const std::string text(canonical_text);
+  Config c;
+  c.path = Path::decode;
+  std::array<unsigned, 5> on{};
+  const int fields = std::sscanf(
+      text.c_str(),
+      "decode %3ux%3ux%5u waves %2u depth %1u unroll %1u occupancy %2u techniques %1u%1u%1u%1u%1u", &c.bm, &c.bn,
+      &c.bk, &c.waves, &c.pipeline_depth, &c.unroll, &c.waves_per_simd, on.data(), &on[1], &on[2], &on[3], &on[4]);
+  c.techniques = {on[0] != 0, on[1] != 0, on[2] != 0, on[3] != 0, on[4] != 0};
+  settle(c);
+  if (fields != 12 || decode::canonical(c) != text) {
+    Config example;
+    example.path = Path::decode;
+    return bad("config", text, "the canonical text of a Config: " + decode::canonical(example));
+  }
+  return c;
+}
+
+Result<ir::Kernel> compile(const Problem& problem, Config& config, const target::Target& target,
+                           const passes::Observer& observer) {
+  passes::Options options;
+  options.scalar_offsets = config.techniques.scalar_offsets;
+  options.pipeline = {config.pipeline_depth, config.unroll};
+  options.bank_aware = config.techniques.bank_assignment;
+  const unsigned asked = config.waves_per_simd;
+  options.measure_register_need = asked != 0;
+  const unsigned simds = target.simds_per_wgp, fewest = (config.waves + simds - 1) / simds;
+  if (asked != 0 && asked < fewest)
+    return fail_field(ErrorCode::invalid_config, "waves_per_simd", std::to_string(asked),
+                      "at least " + std::to_string(fewest) + ": a workgroup's waves share one compute unit");
+  const std::vector<unsigned> tries =
+      asked != 0 ? std::vector<unsigned>{asked} : falling_occupancies(4, std::max(fewest, 2U), target);
+  return compile_fitting(tries, config.waves_per_simd, options, observer,
+                         [&] { return build(problem, config, target); });
+}
+
+}  // namespace wavejit::templates::cdna::decode
