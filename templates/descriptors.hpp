@@ -25,6 +25,11 @@ struct RowTensor {
 isa::Operand exact_descriptor(ir::Builder& b, const RowTensor& tensor, const isa::Operand& row,
                               const isa::Operand& column_bytes);
 
+/// The same for a tile of no more than `most` rows, which together stay below 2 GiB: rows [row, min(row +
+/// most, rows)). Most of the arithmetic is then 32 bits wide.
+isa::Operand tile_descriptor(ir::Builder& b, const RowTensor& tensor, const isa::Operand& row,
+                             const isa::Operand& column_bytes, std::int64_t most);
+
 /// The switched-off form: the whole tensor from row 0, at most 0x7FFFFFFC bytes.
 isa::Operand whole_descriptor(ir::Builder& b, const RowTensor& tensor);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The pass list. Each pass is one file and turns IR into IR; ir::verify holds before and after.
-// Order: scalar_offsets, pipeline, lower_loops, schedule, assign_registers, insert_waits,
+// Order: scalar_offsets, pipeline, lower_loops, merge_blocks, schedule, assign_registers, insert_waits,
 // dealloc_vgprs, resolve_hazards, form_clauses, insert_delay_alu.
 #pragma once
 
@@ -27,6 +27,9 @@ Result<void> pipeline(ir::Kernel& kernel, const PipelineOptions& options);
 
 /// Writes induction updates, the compare and the branch of every counted loop.
 Result<void> lower_loops(ir::Kernel& kernel);
+
+/// Joins blocks that always run one after the other, so that scheduling sees them as one.
+Result<void> merge_blocks(ir::Kernel& kernel);
 
 /// List scheduling inside each block: loads early, dequantisation in the shadow of matrix
 /// instructions, register pressure held under the kernel's budget.
@@ -72,6 +75,7 @@ struct Options {
   PipelineOptions pipeline;
   bool bank_aware = true;
   bool measure_register_need = true;
+  bool merge_blocks = false;
   bool schedule = true;
   int schedule_margin = 4;  ///< VGPRs that scheduling leaves free
   bool delay_alu = true;

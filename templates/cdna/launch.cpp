@@ -61,13 +61,14 @@ Result<void> decode_grid(Launch& l, const Problem& p, const Config& c, std::int6
   const std::int64_t threads = static_cast<std::int64_t>(c.waves) * 64, tiles_m = (m + c.bm - 1) / c.bm,
                      tiles_n = (p.n + c.bn - 1) / c.bn;
   if (tiles_m * threads >= (std::int64_t{1} << 32))
-    return fail_field(ErrorCode::invalid_argument, "grid.x * block.x", fmt::format("{} * {}", tiles_m, threads),
-                      "below 2^32; fewer rows per launch would do");
+    return fail_field(ErrorCode::invalid_argument, "grid.x * block.x",
+                      fmt::format("{} * {}", tiles_m, threads), "below 2^32; fewer rows per launch would do");
   if (tiles_n > most)
     return fail_field(ErrorCode::invalid_argument, "grid.y", std::to_string(tiles_n),
                       "at most 65535; a larger bn would do");
   if (p.batch > most)
-    return fail_field(ErrorCode::invalid_argument, "grid.z", std::to_string(p.batch), "at most 65535 products");
+    return fail_field(ErrorCode::invalid_argument, "grid.z", std::to_string(p.batch),
+                      "at most 65535 products");
   l.grid = {static_cast<std::uint32_t>(tiles_m), static_cast<std::uint32_t>(tiles_n),
             static_cast<std::uint32_t>(p.batch)};
   l.row_grid = {.axis = 0, .rows = c.bm, .factor = 1};

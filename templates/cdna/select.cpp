@@ -1,16 +1,23 @@
 // SPDX-License-Identifier: MIT
-// Selection: rows fall into buckets that end at 16, 32, 64, … 8192 and one for all beyond; each takes the
-// candidate that is quickest at its end (candidates.hpp).
+// Selection: rows fall into buckets that end at 4, 8, 16, … 8192 and one for all beyond; each takes the
+// candidate that is quickest at its end (candidates.hpp), among them a decode kernel (decode/choose.hpp).
 #include <algorithm>
 #include <limits>
 
 #include "templates/cdna/candidates.hpp"
+#include "templates/cdna/decode/choose.hpp"
 #include "templates/cdna/family.hpp"
 
 namespace wavejit::templates::cdna {
 namespace {
 
-constexpr std::int64_t first_bucket = 16, last_bucket = 16384;
+constexpr std::int64_t first_bucket = 4, last_bucket = 16384;
+
+/// Grouped products: of groups that are equally large.
+std::int64_t rows_of_a_product(const Problem& p, std::int64_t m) {
+  if (p.op != Operation::int4_grouped) return m;
+  return (m + std::max<std::int64_t>(p.groups, 1) - 1) / std::max<std::int64_t>(p.groups, 1);
+}
 
 /// The Config for buckets that end at `m`. Errors: why the plainest one will not do, when none will.
 Result<Config> quickest(const Problem& problem, const target::Target& target, std::int64_t m) {
@@ -23,6 +30,9 @@ Result<Config> quickest(const Problem& problem, const target::Target& target, st
     best = &c;
     best_time = time;
   }
+  if (const auto few = decode::choose(problem, target, rows_of_a_product(problem, m));
+      few && few->time_us < best_time)
+    return few->config;
   if (best != nullptr) return best->config;
   Config plain;
   plain.path = Path::mfma;

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
+#include "templates/w4a16/build.hpp"
+
 #include <fmt/format.h>
 
 #include "templates/cdna/decode/decode.hpp"
 #include "templates/cdna/decode/emitter.hpp"
 #include "templates/cdna/launch.hpp"
-#include "templates/w4a16/build.hpp"
 
 namespace wavejit::templates::cdna::decode {
 
@@ -23,10 +24,9 @@ void Emitter::run() {
   descriptors();
   activation_places();
   unpack_.setup(b_, operand_dwords());
-  for (unsigned j = 0; j < t_.tiles_n; ++j)
-    for (unsigned i = 0; i < t_.tiles_m; ++i)
-      acc_.push_back(b_.vgpr(fmt::format("acc_n{}m{}", j, i), t_.used));
+  for (unsigned j = 0; j < t_.tiles_n; ++j) acc_.push_back(b_.vgpr(fmt::format("acc{}", j), t_.used));
   clear(acc_);
+  output_places();
   loop();
   b_.block("finite", "sums that are not finite are computed again");
   leave_when_not_finite();
@@ -47,19 +47,21 @@ void Emitter::run() {
 ir::Kernel build(const Problem& problem, const Config& config, const target::Target& target) {
   ir::Kernel k;
   k.target = &target;
-  k.name = fmt::format("{}_decode_{}{}{}_n{}_k{}_g{}_t{}x{}x{}_w{}", name(problem.op), name(problem.activation),
-                       problem.zero_points != ZeroPoints::symmetric ? "_z" : "", problem.bias ? "_bias" : "",
-                       problem.n, problem.k, problem.group, config.bm, config.bn, config.bk, config.waves);
+  k.name =
+      fmt::format("{}_decode_{}{}{}_n{}_k{}_g{}_t{}x{}x{}_w{}", name(problem.op), name(problem.activation),
+                  problem.zero_points != ZeroPoints::symmetric ? "_z" : "", problem.bias ? "_bias" : "",
+                  problem.n, problem.k, problem.group, config.bm, config.bn, config.bk, config.waves);
   k.args = problem.op == Operation::w4a16 ? w4a16::arguments(problem) : arguments(problem, config, 0);
   k.kernarg_size = kernarg_size(k.args);
   k.workgroup_size = config.waves * target.wave_size;
-  k.vgpr_budget = std::min<unsigned>(target.addressable_vgprs,
-                                     config.waves_per_simd == 0
-                                         ? target.addressable_vgprs
-                                         : target::vgpr_budget(target, config.waves_per_simd));
-  k.header = {canonical(problem), decode::canonical(config),
-              "weights unpacked under a constant exponent, not rounded; scales multiply sums over a group in f32; "
-              "sums that are not finite again from dequantised weights"};
+  k.vgpr_budget =
+      std::min<unsigned>(target.addressable_vgprs, config.waves_per_simd == 0
+                                                       ? target.addressable_vgprs
+                                                       : target::vgpr_budget(target, config.waves_per_simd));
+  k.header = {
+      canonical(problem), decode::canonical(config),
+      "weights unpacked under a constant exponent, not rounded; scales multiply sums over a group in f32; "
+      "sums that are not finite again from dequantised weights"};
   Emitter(k, problem, config).run();
   return k;
 }

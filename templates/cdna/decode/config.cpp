@@ -23,7 +23,8 @@ std::unexpected<Error> bad(std::string field, std::int64_t given, std::string al
 constexpr unsigned most_waves = 16;
 
 Result<void> check_ranges(const Config& c, const target::Target& target) {
-  if (c.waves < 1 || c.waves > most_waves) return bad("waves", c.waves, fmt::format("between 1 and {}", most_waves));
+  if (c.waves < 1 || c.waves > most_waves)
+    return bad("waves", c.waves, fmt::format("between 1 and {}", most_waves));
   if (c.pipeline_depth > 2) return bad("pipeline_depth", c.pipeline_depth, "0, 1 or 2");
   if (c.unroll < 1 || c.unroll > 8) return bad("unroll", c.unroll, "between 1 and 8");
   if (c.split_k != 1) return bad("split_k", c.split_k, "1: the waves of a workgroup split K");
@@ -36,8 +37,7 @@ Result<void> check_ranges(const Config& c, const target::Target& target) {
 }
 
 Result<void> check_tile(const Config& c, const Problem& p) {
-  constexpr std::array<unsigned, 6> heights{4, 8, 16, 32, 64, 128};
-  if (std::ranges::find(heights, c.bm) == heights.end()) return bad("bm", c.bm, "4, 8, 16, 32, 64 or 128");
+  if (std::ranges::find(heights, c.bm) == heights.end()) return bad("bm", c.bm, "4, 8, 16 or 32");
   if (p.group % 64 != 0)
     return bad("path", "decode", fmt::format("mfma: the group ({}) is no multiple of 64", p.group));
   const unsigned side = side_of(c.bm, p.group), span = 32 * 64 / side;
@@ -46,10 +46,11 @@ Result<void> check_tile(const Config& c, const Problem& p) {
   if (c.bn == 0 || c.bn % side != 0 || c.bn > 128 || !std::has_single_bit(c.bn))
     return bad("bn", c.bn, fmt::format("{}64 or 128", side == 16 ? "16, 32, " : "32, "));
   if (c.bk == 0 || c.bk % (span * c.waves) != 0 || c.bk > 16384)
-    return bad("bk", c.bk, fmt::format("a multiple of {} ({} for each wave) up to 16384", span * c.waves, span));
+    return bad("bk", c.bk,
+               fmt::format("a multiple of {} ({} for each wave) up to 16384", span * c.waves, span));
   const unsigned rows_per_wave = side == 16 ? 4 : 8, blocks = c.bk / (span * c.waves);
-  if (c.bm * blocks % rows_per_wave != 0 || !std::has_single_bit(blocks))
-    return bad("bk", c.bk, fmt::format("{} times a power of two", span * c.waves));
+  if (c.bm * blocks % rows_per_wave != 0)
+    return bad("bk", c.bk, fmt::format("a multiple of {}", span * c.waves * rows_per_wave / c.bm));
   return {};
 }
 
@@ -57,7 +58,8 @@ Result<void> check_room(const Config& c, const Problem& p, const target::Target&
   const Geometry t(c, p, target);
   constexpr unsigned most_accumulators = 128;
   if (t.registers > most_accumulators)
-    return bad("bn", c.bn, fmt::format("less: {} accumulators per lane, {} at most", t.registers, most_accumulators));
+    return bad("bn", c.bn,
+               fmt::format("less: {} accumulators per lane, {} at most", t.registers, most_accumulators));
   // All of it is reached by 16-bit offsets.
   const unsigned most_lds = std::min<unsigned>(target.lds_per_workgroup, 65536);
   if (t.lds_bytes > most_lds)
@@ -68,7 +70,7 @@ Result<void> check_room(const Config& c, const Problem& p, const target::Target&
     if (rows * stride_bytes <= limit) return {};
     return bad(field, stride_bytes, "such that the rows that a workgroup reads stay under 2 GiB");
   };
-  if (auto ok = extent("activation_stride", std::max(t.rows, t.side), p.activation_stride * 2); !ok) return ok;
+  if (auto ok = extent("activation_stride", t.side, p.activation_stride * 2); !ok) return ok;
   if (auto ok = extent("weight_stride", c.bn, p.weight_stride * 4); !ok) return ok;
   const bool by_column = p.op == Operation::w4a16;
   if (auto ok = by_column ? extent("scale_stride", c.bn, p.scale_stride * 2)
@@ -77,7 +79,7 @@ Result<void> check_room(const Config& c, const Problem& p, const target::Target&
     return ok;
   if (p.zero_points == ZeroPoints::packed)
     if (auto ok = extent("zero_point_stride", c.bn / 8 + 1, p.zero_point_stride * 4); !ok) return ok;
-  return extent("output_stride", std::max(t.rows, t.side), p.output_stride * 2);
+  return extent("output_stride", t.side, p.output_stride * 2);
 }
 
 /// The fields that follow from others.
@@ -102,9 +104,10 @@ Result<Config> normalise(const Config& config, const Problem& problem, const tar
 
 std::string canonical(const Config& c) {
   const Techniques& t = c.techniques;
-  return fmt::format("decode {}x{}x{} waves {} depth {} unroll {} occupancy {} techniques {:d}{:d}{:d}{:d}{:d}",
-                     c.bm, c.bn, c.bk, c.waves, c.pipeline_depth, c.unroll, c.waves_per_simd, t.magic_dequant,
-                     t.pipelined_loads, t.exact_descriptors, t.bank_assignment, t.scalar_offsets);
+  return fmt::format(
+      "decode {}x{}x{} waves {} depth {} unroll {} occupancy {} techniques {:d}{:d}{:d}{:d}{:d}", c.bm, c.bn,
+      c.bk, c.waves, c.pipeline_depth, c.unroll, c.waves_per_simd, t.magic_dequant, t.pipelined_loads,
+      t.exact_descriptors, t.bank_assignment, t.scalar_offsets);
 }
 
 Result<Config> parse(std::string_view canonical_text) {
@@ -114,8 +117,9 @@ Result<Config> parse(std::string_view canonical_text) {
   std::array<unsigned, 5> on{};
   const int fields = std::sscanf(
       text.c_str(),
-      "decode %3ux%3ux%5u waves %2u depth %1u unroll %1u occupancy %2u techniques %1u%1u%1u%1u%1u", &c.bm, &c.bn,
-      &c.bk, &c.waves, &c.pipeline_depth, &c.unroll, &c.waves_per_simd, on.data(), &on[1], &on[2], &on[3], &on[4]);
+      "decode %3ux%3ux%5u waves %2u depth %1u unroll %1u occupancy %2u techniques %1u%1u%1u%1u%1u", &c.bm,
+      &c.bn, &c.bk, &c.waves, &c.pipeline_depth, &c.unroll, &c.waves_per_simd, on.data(), &on[1], &on[2],
+      &on[3], &on[4]);
   c.techniques = {on[0] != 0, on[1] != 0, on[2] != 0, on[3] != 0, on[4] != 0};
   settle(c);
   if (fields != 12 || decode::canonical(c) != text) {
@@ -132,6 +136,7 @@ Result<ir::Kernel> compile(const Problem& problem, Config& config, const target:
   options.scalar_offsets = config.techniques.scalar_offsets;
   options.pipeline = {config.pipeline_depth, config.unroll};
   options.bank_aware = config.techniques.bank_assignment;
+  options.merge_blocks = true;
   const unsigned asked = config.waves_per_simd;
   options.measure_register_need = asked != 0;
   const unsigned simds = target.simds_per_wgp, fewest = (config.waves + simds - 1) / simds;
@@ -140,7 +145,12 @@ Result<ir::Kernel> compile(const Problem& problem, Config& config, const target:
                       "at least " + std::to_string(fewest) + ": a workgroup's waves share one compute unit");
   const std::vector<unsigned> tries =
       asked != 0 ? std::vector<unsigned>{asked} : falling_occupancies(4, std::max(fewest, 2U), target);
-  return compile_fitting(tries, config.waves_per_simd, options, observer,
+  auto kernel = compile_fitting(tries, config.waves_per_simd, options, observer,
+                                [&] { return build(problem, config, target); });
+  if (kernel || kernel.error().code != ErrorCode::out_of_registers || asked != 0) return kernel;
+  // The order of emission needs fewer registers than any schedule.
+  options.schedule = false;
+  return compile_fitting({tries.back()}, config.waves_per_simd, options, observer,
                          [&] { return build(problem, config, target); });
 }
 

@@ -8,11 +8,15 @@
 // for all waves together, go through LDS. Weights are never rounded (unpack.hpp).
 #pragma once
 
+#include <array>
+
 #include "templates/family.hpp"
 
 namespace wavejit::templates::cdna::decode {
 
-/// Config fields that mean something here: bm (4, 8, 16, 32, 64, 128), bn, bk, waves (any number up to 16),
+inline constexpr std::array<unsigned, 4> heights{4, 8, 16, 32};
+
+/// Config fields that mean something here: bm (one of heights), bn, bk, waves (any number up to 16),
 /// pipeline_depth, unroll, waves_per_simd and the techniques pipelined_loads, bank_assignment,
 /// scalar_offsets. The others are set to what they amount to: waves_m = 1, waves_n = waves, two LDS buffers.
 /// Groups of weights must be multiples of 64, and of 128 for bm = 4.

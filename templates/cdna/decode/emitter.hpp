@@ -64,10 +64,11 @@ class Emitter {
   // Where a sum is not finite: exact.cpp.
   void leave_when_not_finite();
   void again_exactly();
-  void exact_block(unsigned block, const Dequantiser& dequant, const std::vector<isa::Operand>& row_offsets);
+  void exact_block(unsigned block, const Dequantiser& dequant, const isa::Operand& row_offset);
   void keep_finite();
 
   // Sums over waves, output: epilogue.cpp.
+  void output_places();
   void sum_waves();
   void store(const std::vector<isa::Operand>& sums);
   void store_run(const std::vector<isa::Operand>& values, const isa::Operand& offset);
@@ -96,9 +97,9 @@ class Emitter {
   isa::Operand n0_;  ///< first column of the tile in its product
   isa::Operand activation_desc_, weight_desc_, scale_desc_, zero_desc_, output_desc_, bias_desc_;
   isa::Operand tid_, lane_, lane_row_, lane_group_;
-  isa::Operand wave_;     ///< SGPR
-  isa::Operand outside_;  ///< SGPR: an offset that no descriptor covers
-  isa::Operand k2_;       ///< SGPR: 2 k of the step's start; a loop's induction
+  isa::Operand wave_;                    ///< SGPR
+  isa::Operand outside_;                 ///< SGPR: an offset that no descriptor covers
+  isa::Operand k2_;                      ///< SGPR: 2 k of the step's start; a loop's induction
   std::vector<isa::Operand> region2_;    ///< SGPR per pass: 2 k of its region inside a step
   std::vector<isa::Operand> block2_;     ///< SGPR per block of the wave: the same
   std::vector<isa::Operand> a_offsets_;  ///< VGPR per pass
@@ -106,9 +107,10 @@ class Emitter {
   std::vector<isa::Operand> w_offsets_, s_offsets_, z_offsets_, zero_bits_;  ///< VGPR per tile of columns
   std::vector<Loaded> blocks_;
   isa::Operand lds_write_;
-  std::vector<isa::Operand> lds_read_;                      ///< per substep
-  std::vector<isa::Operand> acc_;                           ///< [tiles_n][tiles_m], `used` VGPRs each
-  std::vector<isa::Operand> exact_;                         ///< the same from dequantised weights, all VGPRs
+  isa::Operand out_lane_;               ///< VGPR: offset of the lane's element in a matrix tile
+  std::vector<isa::Operand> lds_read_;  ///< per substep
+  std::vector<isa::Operand> acc_;       ///< per tile of columns, `used` VGPRs each
+  std::vector<isa::Operand> exact_;     ///< the same from dequantised weights, all VGPRs
   std::vector<std::pair<std::size_t, std::size_t>> exits_;  ///< (block, instruction) of branches to the end
   std::pair<std::size_t, std::size_t> to_exact_{};          ///< … of the one to again_exactly()
   std::uint32_t finish_ = 0;                                ///< block

@@ -2,8 +2,8 @@
 // Sums over waves and the store. Every wave leaves its registers in LDS as they are, plane by plane, and
 // each of `summing` waves adds `share` registers of all waves, in the order of waves.
 //
-// Register v = (j * tiles_m + i) * used + a of a lane belongs to column j * side + lane % side and to row
-// i * side + a + 4 * (lane / 16) (16x16), or i * side + 8 * (a / 4) + a % 4 + 4 * (lane / 32) (32x32).
+// Register v = j * used + a of a lane belongs to column j * side + lane % side and to row a + 4 * (lane / 16)
+// (16x16), or 8 * (a / 4) + a % 4 + 4 * (lane / 32) (32x32).
 #include <algorithm>
 #include <bit>
 
@@ -63,8 +63,7 @@ void Emitter::sum_waves() {
         continue;
       }
       const Operand next = b_.vgpr("sum", width);
-      for (unsigned i = 0; i < width; ++i)
-        b_.emit(v_add_f32, {next.slice(i)}, {sum.slice(i), part.slice(i)});
+      for (unsigned i = 0; i < width; ++i) b_.emit(v_add_f32, {next.slice(i)}, {sum.slice(i), part.slice(i)});
       sum = next;
     }
     for (unsigned i = 0; i < width; ++i) sums.push_back(sum.slice(i));
@@ -97,52 +96,52 @@ Operand Emitter::inside_columns(const Operand& offset, const Operand& tile_colum
   return chosen;
 }
 
-void Emitter::store(const std::vector<Operand>& sums) {
+/// What stores need besides the sums: made while the first loads are on their way.
+void Emitter::output_places() {
   const std::int64_t stride = p_.output_stride * 2;
   const auto pointer = [&](const char* name) { return pointers_[static_cast<std::size_t>(argument(name))]; };
-  const Operand column_bytes = b_.sgpr("out_column_bytes"), end = b_.sgpr("out_row_end");
+  const Operand column_bytes = b_.sgpr("out_column_bytes");
   b_.emit(s_lshl_b32, {column_bytes}, {n0_, imm(1)});
-  // Rows that repeat others belong to nobody, or to the next tile.
-  b_.emit(s_add_u32, {end}, {place_.row0, imm(c_.bm)});
-  b_.emit(s_min_u32, {end}, {end, place_.row_end});
-  output_desc_ = exact_descriptor(b_, {"output", pointer("output"), end, stride, p_.n * 2}, place_.row0, column_bytes);
+  // Rows that repeat others belong to nobody, or to the next tile: the descriptor ends before them.
+  output_desc_ = tile_descriptor(b_, {"output", pointer("output"), place_.row_end, stride, p_.n * 2},
+                                 place_.row0, column_bytes, c_.bm);
   if (p_.bias) bias_desc_ = exact_descriptor(b_, {"bias", pointer("bias"), imm(p_.n), 2, 2}, n0_, {});
   rounder_.setup(b_);
-
-  const Operand lane_at = b_.vgpr("out_lane"), low_row = b_.vgpr("out_low_row"), s_stride = b_.sgpr("out_stride");
-  b_.emit(s_mov_b32, {s_stride}, {imm(stride)});
+  const Operand low_row = b_.vgpr("out_low_row"), factor = b_.sgpr("out_stride");
+  out_lane_ = b_.vgpr("out_lane");
+  b_.emit(s_mov_b32, {factor}, {imm(stride)});
   b_.emit(v_lshlrev_b32, {low_row}, {imm(2), lane_group_});
-  b_.emit(v_mul_lo_u32, {lane_at}, {low_row, s_stride});
-  b_.emit(v_lshl_add_u32, {lane_at}, {lane_row_, imm(1), lane_at});
+  b_.emit(v_mul_lo_u32, {out_lane_}, {low_row, factor});
+  b_.emit(v_lshl_add_u32, {out_lane_}, {lane_row_, imm(1), out_lane_});
+}
 
+void Emitter::store(const std::vector<Operand>& sums) {
+  const std::int64_t stride = p_.output_stride * 2;
   const unsigned run = std::min(t_.share, t_.used);  // registers of one matrix tile that a wave has
   const Operand first = b_.sgpr("first_register");
   b_.emit(s_mul_i32, {first}, {wave_, imm(t_.share)});
   for (unsigned r = 0; r < t_.share; r += run) {
-    // Where the run begins: its matrix tile, and which of that tile's registers.
-    const Operand v = b_.sgpr("register"), tile = b_.sgpr("tile"), a = b_.sgpr("in_tile"), i = b_.sgpr("tile_row"),
-                  column = b_.sgpr("tile_column"), row = b_.sgpr("first_row"), at = b_.sgpr("out_tile");
+    // Where the run begins: its matrix tile, and the row of its first register.
+    const Operand v = b_.sgpr("register"), column = b_.sgpr("tile_column"), at = b_.sgpr("out_tile");
+    Operand row = b_.sgpr("first_row");
     b_.emit(s_add_u32, {v}, {first, imm(r)});
-    b_.emit(s_lshr_b32, {tile}, {v, imm(log2u(t_.used))});
-    b_.emit(s_and_b32, {a}, {v, imm(t_.used - 1)});
-    b_.emit(s_and_b32, {i}, {tile, imm(t_.tiles_m - 1)});
-    b_.emit(s_lshr_b32, {column}, {tile, imm(log2u(t_.tiles_m))});
+    b_.emit(s_lshr_b32, {column}, {v, imm(log2u(t_.used))});
     b_.emit(s_lshl_b32, {column}, {column, imm(log2u(t_.side))});
-    b_.emit(s_mul_i32, {row}, {i, imm(t_.side)});
+    b_.emit(s_and_b32, {row}, {v, imm(t_.used - 1)});
     if (t_.side == 32) {
-      const Operand eights = b_.sgpr("eights");
-      b_.emit(s_lshr_b32, {eights}, {a, imm(2)});
+      const Operand eights = b_.sgpr("eights"), low = b_.sgpr("row_low"), sum = b_.sgpr("first_row");
+      b_.emit(s_lshr_b32, {eights}, {row, imm(2)});
       b_.emit(s_lshl_b32, {eights}, {eights, imm(3)});
-      b_.emit(s_add_u32, {row}, {row, eights});
-      b_.emit(s_and_b32, {a}, {a, imm(3)});
+      b_.emit(s_and_b32, {low}, {row, imm(3)});
+      b_.emit(s_add_u32, {sum}, {eights, low});
+      row = sum;
     }
-    b_.emit(s_add_u32, {row}, {row, a});
     b_.emit(s_mul_i32, {at}, {row, imm(stride)});
     const Operand bytes = b_.sgpr("tile_column_bytes");
     b_.emit(s_lshl_b32, {bytes}, {column, imm(1)});
     b_.emit(s_add_u32, {at}, {at, bytes});
     Operand offset = b_.vgpr("out_at");
-    b_.emit(v_add_nc_u32, {offset}, {at, lane_at});
+    b_.emit(v_add_nc_u32, {offset}, {at, out_lane_});
     offset = inside_columns(offset, column);
     std::vector<Operand> values(sums.begin() + r, sums.begin() + r + run);
     if (p_.bias) {

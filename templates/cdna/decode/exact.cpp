@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // An infinity or NaN among the activations makes the sums of unpack.hpp infinite or NaN whatever the weights
 // are, and their difference NaN. So a wave that ends with a sum that is not finite computes its part of K
-// again from dequantised weights (templates/cdna/dequant.hpp), and takes over those sums that were not finite:
-// the others keep their bits. That is rare, so its loop need not be fast: no LDS, which other waves are using,
-// nothing loaded ahead; its code lies behind the kernel's end.
+// again from dequantised weights (templates/cdna/dequant.hpp), and takes over those sums that were not
+// finite: the others keep their bits. That is rare, so its loop need not be fast: no LDS, which other waves
+// are using, nothing loaded ahead; its code lies behind the kernel's end.
 #include <fmt/format.h>
 
 #include "templates/cdna/decode/emitter.hpp"
@@ -32,8 +32,7 @@ void Emitter::leave_when_not_finite() {
 }
 
 /// acc of `exact` += a block, activations straight from memory.
-void Emitter::exact_block(unsigned block, const Dequantiser& dequant,
-                          const std::vector<Operand>& row_offsets) {
+void Emitter::exact_block(unsigned block, const Dequantiser& dequant, const Operand& row_offset) {
   const Loaded l = load_block(block);
   const AlongK at = along_k(block2_[block]);
   const unsigned dwords = operand_dwords();
@@ -43,19 +42,14 @@ void Emitter::exact_block(unsigned block, const Dequantiser& dequant,
                                        .zero = has_zeros() ? l.zeros[j] : Operand{},
                                        .zero_bit = packed_zeros() ? zero_bits_[j] : Operand{}}));
   for (unsigned s = 0; s < 4; ++s) {
-    std::vector<Operand> rows;
-    for (unsigned i = 0; i < t_.tiles_m; ++i) {
-      rows.push_back(b_.vgpr("a_exact", 4));
-      load(buffer_load_b128, rows[i], row_offsets[i], at.k2, s * 16, at.outside, activation_desc_, "activations");
-    }
+    const Operand rows = b_.vgpr("a_exact", 4);
+    load(buffer_load_b128, rows, row_offset, at.k2, s * 16, at.outside, activation_desc_, "activations");
     for (unsigned j = 0; j < t_.tiles_n; ++j) {
       const Operand quad = b_.vgpr("w_exact", 4);
       dequant.weights(b_, l.weights[j].slice(s), terms[j], quad);
       for (unsigned part = 0; part < 4; part += dwords)
-        for (unsigned i = 0; i < t_.tiles_m; ++i) {
-          const Operand& acc = exact_[j * t_.tiles_m + i];
-          b_.emit(matrix_opcode(), {acc}, {rows[i].slice(part, dwords), quad.slice(part, dwords), acc});
-        }
+        b_.emit(matrix_opcode(), {exact_[j]},
+                {rows.slice(part, dwords), quad.slice(part, dwords), exact_[j]});
     }
   }
 }
@@ -78,13 +72,9 @@ void Emitter::again_exactly() {
   dequant.setup(b_);
   const Operand stride = b_.sgpr("a_stride");
   b_.emit(s_mov_b32, {stride}, {imm(p_.activation_stride * 2)});
-  std::vector<Operand> row_offsets;
-  for (unsigned i = 0; i < t_.tiles_m; ++i) {
-    const Operand offset = b_.vgpr("a_exact_at");
-    b_.emit(v_mul_lo_u32, {offset}, {plus("a_exact_row", lane_row_, i * t_.side), stride});
-    b_.emit(v_lshl_add_u32, {offset}, {lane_group_, imm(6), offset});
-    row_offsets.push_back(offset);
-  }
+  const Operand offset = b_.vgpr("a_exact_at");
+  b_.emit(v_mul_lo_u32, {offset}, {lane_row_, stride});
+  b_.emit(v_lshl_add_u32, {offset}, {lane_group_, imm(6), offset});
   for (std::size_t t = 0; t < acc_.size(); ++t)
     exact_.push_back(b_.vgpr(fmt::format("exact{}", t), t_.accumulators));
   clear(exact_);
@@ -93,7 +83,7 @@ void Emitter::again_exactly() {
   b_.block("k_loop_exact", fmt::format("{} steps of {} along K", t_.steps, c_.bk));
   b_.make_loop("k_loop_exact", t_.steps)
       .inductions.push_back({k2_, 2 * static_cast<std::int64_t>(c_.bk), 0, 0});
-  for (unsigned k = 0; k < t_.blocks; ++k) exact_block(k, dequant, row_offsets);
+  for (unsigned k = 0; k < t_.blocks; ++k) exact_block(k, dequant, offset);
   b_.block("exact_done", "");
   keep_finite();
   b_.emit(s_branch, {}, {isa::label(finish_)});

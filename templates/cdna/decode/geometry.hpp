@@ -32,10 +32,10 @@ struct Geometry {
   unsigned rows_per_wave = 4;   ///< that one load of a wave covers: 64 / slots
   unsigned rows_per_sweep = 1;  ///< of LDS banks
   unsigned passes = 1;          ///< loads of a work-item that fill a step's regions
-  unsigned tiles_m = 1, tiles_n = 1;
+  unsigned tiles_n = 1;         ///< matrix tiles of a wave, side by side
   unsigned region_bytes = 0, buffer_bytes = 0;
   // Sums over waves: each of `summing` waves adds `share` of the registers of all waves.
-  unsigned registers = 4;  ///< that a wave has to add: tiles_m * tiles_n * used
+  unsigned registers = 4;  ///< that a wave has to add: tiles_n * used
   unsigned summing = 1, share = 4;
   unsigned lds_bytes = 0;
 

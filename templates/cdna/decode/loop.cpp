@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// One step of bk along K. Stage 0 loads; stage 1 pairs activations and stores them to LDS; stage 2 multiplies.
+// One step of bk along K. Stage 0 loads; stage 1 pairs activations and stores them to LDS; stage 2
+// multiplies.
 #include <fmt/format.h>
 
 #include "templates/cdna/decode/emitter.hpp"
@@ -76,8 +77,8 @@ Emitter::Loaded Emitter::load_block(unsigned block) {
     load(scale_load, l.scales[j], s_offsets_[j], scale_at, 0, at.outside, scale_desc_, "scales");
     if (!has_zeros()) continue;
     l.zeros.push_back(b_.vgpr(fmt::format("z{}_{}", block, j)));
-    load(packed_zeros() ? buffer_load_b32 : scale_load, l.zeros[j], z_offsets_[j], zero_at, 0, at.outside, zero_desc_,
-         "zero_points");
+    load(packed_zeros() ? buffer_load_b32 : scale_load, l.zeros[j], z_offsets_[j], zero_at, 0, at.outside,
+         zero_desc_, "zero_points");
   }
   return l;
 }
@@ -131,41 +132,31 @@ void Emitter::multiply_block(unsigned block) {
   const Loaded& l = blocks_[block];
   const unsigned dwords = operand_dwords();
   const isa::Opcode op = matrix_opcode();
-  std::vector<std::vector<Operand>> rows(4);  // [substep][tile of rows]
-  for (unsigned s = 0; s < 4; ++s)
-    for (unsigned i = 0; i < t_.tiles_m; ++i) {
-      rows[s].push_back(b_.vgpr(fmt::format("a_frag{}", i), 4));
-      ir::Instruction& inst = b_.emit(ds_load_b128, {rows[s][i]}, {lds_read_[s]});
-      inst.mi.mods.offset = static_cast<std::int32_t>(block * t_.region_bytes + i * t_.side * t_.row_bytes);
-      inst.mem = {ir::MemoryTag::Space::lds, 0, c_.lds_buffers > 1};
-    }
-  std::vector<Operand> minus;  // -base times the sum of each row's activations
-  for (unsigned i = 0; i < t_.tiles_m; ++i) {
-    minus.push_back(b_.vgpr(fmt::format("minus{}", i), t_.accumulators));
-    for (unsigned part = 0; part < 16; part += dwords)
-      b_.emit(op, {minus[i]},
-              {rows[part / 4][i].slice(part % 4, dwords), unpack_.minus_base(), part == 0 ? imm(0) : minus[i]});
+  std::vector<Operand> rows;  // per substep
+  for (unsigned s = 0; s < 4; ++s) {
+    rows.push_back(b_.vgpr(fmt::format("a_frag{}", s), 4));
+    ir::Instruction& inst = b_.emit(ds_load_b128, {rows[s]}, {lds_read_[s]});
+    inst.mi.mods.offset = static_cast<std::int32_t>(block * t_.region_bytes);
+    inst.mem = {ir::MemoryTag::Space::lds, 0, c_.lds_buffers > 1};
   }
+  const Operand minus = b_.vgpr("minus", t_.accumulators);  // -base times the sum of each row's activations
+  for (unsigned part = 0; part < 16; part += dwords)
+    b_.emit(op, {minus},
+            {rows[part / 4].slice(part % 4, dwords), unpack_.minus_base(), part == 0 ? imm(0) : minus});
   Operand factors;
   for (unsigned j = 0; j < t_.tiles_n; ++j) {
     const unsigned which = has_zeros() ? 0 : j % 2;
     if (which == 0) factors = factors_of(l, j);
-    std::vector<Operand> sums;
-    for (unsigned i = 0; i < t_.tiles_m; ++i) sums.push_back(b_.vgpr("sums", t_.accumulators));
+    const Operand sums = b_.vgpr("sums", t_.accumulators);
     for (unsigned s = 0; s < 4; ++s) {
       const Operand quad = b_.vgpr(fmt::format("w_frag{}", j), 4);
       unpack_.weights(b_, l.weights[j].slice(s), quad);
       for (unsigned part = 0; part < 4; part += dwords)
-        for (unsigned i = 0; i < t_.tiles_m; ++i)
-          b_.emit(op, {sums[i]},
-                  {rows[s][i].slice(part, dwords), quad.slice(part, dwords),
-                   s + part == 0 ? minus[i] : sums[i]});
+        b_.emit(op, {sums},
+                {rows[s].slice(part, dwords), quad.slice(part, dwords), s + part == 0 ? minus : sums});
     }
-    for (unsigned i = 0; i < t_.tiles_m; ++i) {
-      const Operand& acc = acc_[j * t_.tiles_m + i];
-      add_scaled(acc, sums[i], factors, which);
-      if (has_zeros()) add_scaled(acc, minus[i], factors, 1);
-    }
+    add_scaled(acc_[j], sums, factors, which);
+    if (has_zeros()) add_scaled(acc_[j], minus, factors, 1);
   }
 }
 

@@ -54,9 +54,9 @@ void Emitter::load_arguments() {
   b_.block("entry", "arguments");
   pointers_ = w4a16::load_pointers(b_);
   m_ = b_.sgpr("m");
-  b_.note("m").emit(s_load_b32, {m_},
-                    {b_.kernel().entry.kernarg,
-                     imm(b_.kernel().args[static_cast<std::size_t>(argument("m"))].offset)});
+  b_.note("m").emit(
+      s_load_b32, {m_},
+      {b_.kernel().entry.kernarg, imm(b_.kernel().args[static_cast<std::size_t>(argument("m"))].offset)});
 }
 
 void Emitter::find_place() {
@@ -105,8 +105,9 @@ void Emitter::descriptors() {
   // Weights first: their loads are what the launch waits for.
   weight_desc_ = exact_descriptor(b_, tensor("weights", place_.column_end, p_.weight_stride * 4, p_.k / 2),
                                   place_.column0, {});
-  activation_desc_ = exact_descriptor(
-      b_, tensor("activations", place_.row_end, p_.activation_stride * 2, p_.k * 2), place_.row0, {});
+  activation_desc_ =
+      tile_descriptor(b_, tensor("activations", place_.row_end, p_.activation_stride * 2, p_.k * 2),
+                      place_.row0, {}, t_.side);
   const std::int64_t groups = p_.k / p_.group, stride = p_.scale_stride * scale_bytes();
   if (by_column()) {
     scale_desc_ = exact_descriptor(b_, tensor("scales", imm(p_.n), stride, groups * scale_bytes()), n0_, {});
@@ -195,7 +196,7 @@ void Emitter::activation_places() {
   b_.emit(v_lshlrev_b32, {lds_write_}, {imm(4), tid_});
 
   const Operand row = b_.vgpr("read_row"), fold = b_.vgpr("read_fold"), region = b_.sgpr("read_region");
-  b_.emit(v_and_b32, {row}, {imm(std::min(t_.rows, t_.side) - 1), lane_row_});
+  b_.emit(v_and_b32, {row}, {imm(t_.rows - 1), lane_row_});
   b_.emit(v_bfe_u32, {fold}, {row, imm(log2u(t_.rows_per_sweep)), imm(log2u(t_.slots))});
   b_.emit(v_xor_b32, {fold}, {lane_group_, fold});
   b_.emit(s_mul_i32, {region}, {wave_, imm(t_.blocks * t_.region_bytes)});

@@ -26,7 +26,8 @@ class Unpacker {
  public:
   explicit Unpacker(const Problem& problem);
 
-  /// Constants that live in registers as long as the others are called. `operand_dwords`: of a matrix operand.
+  /// Constants that live in registers as long as the others are called. `operand_dwords`: of a matrix
+  /// operand.
   void setup(ir::Builder& b, unsigned operand_dwords);
 
   /// quad (4 VGPRs) = the word's eight weights plus base, in pairs.

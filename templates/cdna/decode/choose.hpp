@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: MIT
+// Private to templates/: which decode Config serves a few rows on CDNA, and what it costs by counts alone.
+//
+// Clocks of the fullest compute unit, with w waves on each of its SIMDs and i instructions of a wave's step:
+//   issue   = steps x (4 w i + 200 / w) + 400 w      a wave issues every 4 clocks; its step ends with a chain
+//   of
+//                                                    LDS, matrix and packed instructions that others may hide
+//   level 2 = lines of weights and activations over its bytes per clock; a load of weights takes 64 (32) of a
+//             line's 128 bytes
+//   DRAM    = bytes of all tensors, each once
+// and the launch takes 500 for dispatch and kernel arguments, one latency of loads and the largest of these.
+// The constants come from played streams of a dozen kernels (`wavejit published`, model/cycles.hpp); they
+// rank, they do not predict.
+#pragma once
+
+#include <optional>
+
+#include "templates/cdna/decode/decode.hpp"
+
+namespace wavejit::templates::cdna::decode {
+
+/// Modelled microseconds of a launch of `m` rows. `config` and `problem` must be normalised.
+double quick_time_us(const Config& config, const Problem& problem, const target::Target& target,
+                     std::int64_t m);
+
+struct Choice {
+  Config config;  ///< normalised, occupancy left to generate()
+  double time_us = 0;
+};
+/// The quickest of the Configs weighed for `m` rows: the lowest tile that holds them, one or two matrix tiles
+/// of columns, 2 to 8 waves, one block of K a wave and step; loads run as many steps ahead as there are, two
+/// at most. More waves or columns leave too few registers. None for more rows than the highest tile has, or
+/// for groups that are no multiple of 64.
+std::optional<Choice> choose(const Problem& problem, const target::Target& target, std::int64_t m);
+
+}  // namespace wavejit::templates::cdna::decode
