@@ -17,7 +17,16 @@ std::vector<std::uint16_t> float_row(const FloatRow& source, std::int64_t row, s
 }
 
 Format scale_format16(const Shape& shape) {
-  return shape.scale_format == ScaleFormat::bf16 ? Format::bf16 : shape.format;
+  switch (shape.scale_format) {
+    case ScaleFormat::bf16:
+      return Format::bf16;
+    case ScaleFormat::f16:
+      return Format::f16;
+    case ScaleFormat::of_activations:
+    case ScaleFormat::f32:
+      break;
+  }
+  return shape.format;
 }
 
 }  // namespace

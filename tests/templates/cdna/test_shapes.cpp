@@ -57,7 +57,8 @@ TEST_CASE("groups, scale types and zeros in both shapes of matrix instruction", 
   harness::Request r = int4(tall ? 40 : 17, 96, 512, group, target);
   r.config = tall ? mfma(32, 64, 64, 2) : mfma(16, 128, 128, 4);
   r.problem.zero_points = GENERATE(templates::ZeroPoints::symmetric, templates::ZeroPoints::additive);
-  r.problem.scale_type = GENERATE(templates::DataType::bf16, templates::DataType::f32);
+  r.problem.scale_type =
+      GENERATE(templates::DataType::bf16, templates::DataType::f16, templates::DataType::f32);
   CHECK(harness::passes(r));
 }
 
