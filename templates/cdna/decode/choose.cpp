@@ -2,7 +2,9 @@
 #include "templates/cdna/decode/choose.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <functional>
 
 #include "templates/cdna/decode/geometry.hpp"
 
@@ -32,14 +34,17 @@ double quick_time_us(const Config& c, const Problem& p, const target::Target& ta
   const double tiles = std::ceil(rows / c.bm) * std::ceil(n / c.bn) * products;
   const double per_unit = std::ceil(tiles / target.compute_units);
   const double w = std::ceil(per_unit * c.waves / target.simds_per_wgp);
-  const double issue = t.steps * (4 * w * step_instructions(t, p, target) + 200 / std::min(w, 4.0)) + 400 * w;
+  const double issue =
+      t.steps * (4 * w * step_instructions(t, p, target) + 250 / std::min(per_unit, 4.0)) + 300 * w;
   const double weights = c.bn * k / 2 * line_bytes / (t.span / 2.0),
                activations = std::min(rows, 1.0 * c.bm) * k * 2;
   const double level2 = per_unit * (weights + activations) / time.l2_bytes_per_clock;
   const double clocks_per_byte = time.clock_megahertz * 1e6 / (time.dram_gigabytes * 1e9);
   const double dram = products * (n * k / 2 + 2 * n * k / static_cast<double>(p.group) + 2 * rows * (n + k)) *
                       clocks_per_byte;
-  return (500 + time.vmem_loaded_latency + std::max({issue, level2, dram})) / time.clock_megahertz;
+  std::array<double, 3> bounds{issue, level2, dram};
+  std::ranges::sort(bounds, std::greater{});
+  return (500 + time.vmem_loaded_latency + bounds[0] + 0.2 * bounds[1]) / time.clock_megahertz;
 }
 
 std::optional<Choice> choose(const Problem& problem, const target::Target& target, std::int64_t m) {

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT
 // Private to templates/: which decode Config serves a few rows on CDNA, and what it costs by counts alone.
 //
-// Clocks of the fullest compute unit, with w waves on each of its SIMDs and i instructions of a wave's step:
-//   issue   = steps x (4 w i + 200 / w) + 400 w      a wave issues every 4 clocks; its step ends with a chain
-//   of
-//                                                    LDS, matrix and packed instructions that others may hide
-//   level 2 = lines of weights and activations over its bytes per clock; a load of weights takes 64 (32) of a
-//             line's 128 bytes
+// Clocks of the fullest compute unit, with r workgroups, w waves on each of its SIMDs and i instructions of a
+// wave's step:
+//   issue   = steps x (4 w i + 250 / r) + 300 w      a wave issues every 4 clocks; a step has a chain of LDS,
+//                                                    matrix and packed instructions that other workgroups hide
+//   level 2 = lines of weights and activations over its bytes per clock; a load of weights takes 64 (32x32
+//             instructions: 32) of a line's 128 bytes
 //   DRAM    = bytes of all tensors, each once
-// and the launch takes 500 for dispatch and kernel arguments, one latency of loads and the largest of these.
-// The constants come from played streams of a dozen kernels (`wavejit published`, model/cycles.hpp); they
-// rank, they do not predict.
+// and the launch takes 500 for dispatch and kernel arguments, one latency of loads, the largest of these and
+// 0.2 of the second. The constants come from played streams of two dozen kernels (`wavejit published`,
+// model/cycles.hpp); they rank, they do not predict.
 #pragma once
 
 #include <optional>
