@@ -144,9 +144,36 @@ TEST_CASE("published names what it does not know", "[cli][published]") {
   CHECK(target.code == 2);
   CHECK(target.err.find("gfx7") != std::string::npos);
   CHECK(folder.wavejit("published --tables encode").code == 2);
+  const Ran only = folder.wavejit("published --target gfx950 --only 3,4,5");
+  CHECK(only.code == 2);
+  CHECK(only.err.find("3,4,5") != std::string::npos);
+  CHECK(folder.wavejit("published --config nonsense").code == 2);
   const Ran group = folder.wavejit("published --target gfx950 --tables prefill --group 96");
   CHECK(group.code == 2);
   CHECK(group.err.find("96") != std::string::npos);
+}
+
+// A Config goes out as text and comes back in: the same kernel.
+TEST_CASE("a row can be asked for with another Config", "[cli][published]") {
+  const Folder folder;
+  const auto selected = folder.wavejit("published --target gfx950 --only 1,8192,3584 --json").json();
+  REQUIRE(selected.at("rows").size() == 1);
+  const auto& row = selected.at("rows").at(0);
+  CHECK(row.at("m") == 1);
+  CHECK(row.at("n") == 8192);
+  const auto with = [&](const std::string& config) {
+    const Ran ran =
+        folder.wavejit("published --target gfx950 --only 1,8192,3584 --json --config '" + config + "'");
+    INFO(ran.err);
+    REQUIRE(ran.code == 0);
+    return ran.json().at("rows").at(0);
+  };
+  const auto same = with(row.at("config"));
+  CHECK(same.at("config") == row.at("config"));
+  CHECK(number(same, "time_us") == number(row, "time_us"));
+  const std::string other =
+      "mfma 32x64x128 waves 1x2 depth 1 unroll 1 lds 1 occupancy 0 split 1 techniques 11111";
+  CHECK(with(other).at("config") == other);
 }
 
 TEST_CASE("the tables have a line for each row, in plain text and in Markdown", "[cli][published]") {

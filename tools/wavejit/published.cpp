@@ -2,6 +2,7 @@
 // wavejit published: the kernels that selection takes for the published MI350X products, counted and
 // modelled.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -19,7 +20,8 @@ namespace {
 struct Options {
   std::vector<std::string> targets{"gfx942", "gfx950"};
   std::vector<std::string> tables{"decode", "prefill", "grouped", "batched"};
-  std::string scale_type = "bf16";
+  std::vector<std::int64_t> only;  ///< M, N, K
+  std::string scale_type = "bf16", config;
   PublishedOptions model;
   unsigned threads = 1;
   bool json = false, markdown = false;
@@ -37,13 +39,23 @@ Result<std::vector<Task>> tasks_of(const Options& o) {
     if (target == nullptr)
       return fail_field(ErrorCode::unknown_target, "target", name, "one of " + target_names());
     for (const PublishedRow& row : published_rows())
-      if (std::ranges::find(o.tables, tools::name(row.table)) != o.tables.end())
+      if (std::ranges::find(o.tables, tools::name(row.table)) != o.tables.end() &&
+          (o.only.empty() || o.only == std::vector{row.m, row.n, row.k}))
         tasks.push_back({target, row});
   }
+  if (tasks.empty())
+    return fail_field(ErrorCode::invalid_argument, "only", fmt::format("{}", fmt::join(o.only, ",")),
+                      "M,N,K of a row of the tables asked for");
   return tasks;
 }
 
-Result<void> published(const Options& o) {
+Result<void> published(Options o) {
+  if (!o.config.empty()) {
+    const auto config = templates::parse_config(o.config);
+    if (!config) return std::unexpected(config.error());
+    o.model.config = *config;
+  }
+  if (o.scale_type == "f32") o.model.scale_type = templates::DataType::f32;
   const auto tasks = tasks_of(o);
   if (!tasks) return std::unexpected(tasks.error());
   std::vector<Result<PublishedResult>> answers(tasks->size());
@@ -79,6 +91,9 @@ Action add_published(CLI::App& app) {
       ->delimiter(',')
       ->check(CLI::IsMember({"decode", "prefill", "grouped", "batched"}))
       ->capture_default_str();
+  app.add_option("--only", o->only, "M,N,K of one row")->delimiter(',')->expected(3);
+  app.add_option("--config", o->config,
+                 "Canonical text of a Config in place of the selected ones (--json has them)");
   app.add_option("--group", o->model.group, "Weights that share a scale (not published)")
       ->capture_default_str();
   app.add_option("--scales", o->scale_type, "Type of scales and zero points (not published)")
@@ -92,7 +107,6 @@ Action add_published(CLI::App& app) {
   app.add_flag("--json", o->json, "Everything as JSON on stdout");
   app.add_option("-j,--threads", o->threads, "Rows at once")->capture_default_str();
   return [o] {
-    if (o->scale_type == "f32") o->model.scale_type = templates::DataType::f32;
     const auto ok = published(*o);
     return ok ? exit_ok : refuse(ok.error(), o->json);
   };

@@ -32,7 +32,8 @@ Result<PublishedResult> model_row(const PublishedRow& row, const target::Target&
   const templates::Problem problem = problem_of(row, options);
   const bool grouped = row.table == PublishedTable::grouped;
   const std::int64_t m = grouped ? row.sets * row.m : row.m;
-  const auto config = templates::select_config(problem, target, m);
+  const auto config = options.config ? Result<templates::Config>(*options.config)
+                                     : templates::select_config(problem, target, m);
   if (!config) return std::unexpected(config.error());
   CallOptions how;
   if (grouped) how.group_rows.assign(static_cast<std::size_t>(row.sets), row.m);

@@ -13,7 +13,8 @@ namespace wavejit::tools {
 struct PublishedOptions {
   std::int64_t group = 128;  ///< weights that share a scale
   templates::DataType scale_type = templates::DataType::bf16;
-  double launch_gap_us = 0;  ///< before each kernel, beside the modelled time
+  double launch_gap_us = 0;                 ///< before each kernel, beside the modelled time
+  std::optional<templates::Config> config;  ///< in place of the selected one
 };
 
 struct PublishedResult {

@@ -110,9 +110,10 @@ using Cells = std::vector<std::string>;
 
 /// The Config without what is the same for all of this family.
 std::string short_text(const templates::Config& config) {
-  std::string text = templates::canonical(config);
-  for (const std::string_view part : {" unroll 1", " occupancy 0", " techniques 11111"})
-    if (const auto at = text.find(part); at != std::string::npos) text.erase(at, part.size());
+  std::string text = templates::canonical(config) + " ";
+  for (const std::string_view part : {" unroll 1 ", " occupancy 0 ", " techniques 11111 "})
+    if (const auto at = text.find(part); at != std::string::npos) text.replace(at, part.size(), " ");
+  text.pop_back();
   return text;
 }
 
