@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // What a kernel of a quantised product does for each weight, counted on its final instructions: where the hot
 // loop loads weights, over one pass through it; where the loop was unrolled away, over everything that
-// recorded workgroups execute, prologue and epilogue with it (an upper bound of what a loop would say).
+// recorded workgroups execute, prologue and epilogue included.
 //
 // A lane's weights are those that it loads: 8 of each dword. That is what it dequantises where weights go
 // from memory to the registers of the wave that multiplies them.
