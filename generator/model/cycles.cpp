@@ -39,6 +39,17 @@ double valu_bound(const Steps& body, const Residency& r, const target::Target& t
   return hold * r.waves / target.simds_per_wgp;
 }
 
+namespace {
+
+Busy busy_of(const Engine::Statistics& s, double window, const target::Target& target) {
+  const double simds = target.simds_per_wgp;
+  const double cus = target.generation == target::Generation::gfx9 ? 1 : simds / 2;
+  return {s.matrix / (window * simds), s.valu / (window * simds), s.salu / (window * simds),
+          s.lds / (window * cus),      s.vmem / (window * cus),   s.l2 / window};
+}
+
+}  // namespace
+
 SteadyState steady_state(const Steps& body, const Residency& residency, const target::Target& target,
                          const RunOptions& options) {
   SteadyState result;
@@ -58,10 +69,7 @@ SteadyState steady_state(const Steps& body, const Residency& residency, const ta
   result.cycles = window / static_cast<double>(counted);
   result.latency = result.cycles * residency.workgroups;
   const Engine::Statistics& s = engine.statistics();
-  const double simds = target.simds_per_wgp;
-  const double cus = target.generation == target::Generation::gfx9 ? 1 : simds / 2;
-  result.busy = {s.matrix / (window * simds), s.valu / (window * simds), s.salu / (window * simds),
-                 s.lds / (window * cus),      s.vmem / (window * cus),   s.l2 / window};
+  result.busy = busy_of(s, window, target);
   const double wave_iterations = static_cast<double>(counted) * residency.waves;
   for (std::size_t i = 0; i < stall_kinds; ++i) result.stalls[i] = s.stalls[i] / wave_iterations;
   for (const auto& by_kind : s.by_step) {
@@ -91,15 +99,18 @@ Clock run_workgroups(const Prepared& kernel, unsigned iterations, unsigned total
 }
 
 Clock run_streams(std::span<const std::vector<const Steps*>> workgroups, const Residency& residency,
-                  const target::Target& target) {
+                  const target::Target& target, StreamDetails* details, std::size_t trace_events) {
   if (workgroups.empty()) return 0;
   Engine engine({.stretches = {},
                  .iterations = 1,
                  .total = static_cast<unsigned>(workgroups.size()),
                  .stagger = 0,
                  .streams = workgroups},
-                residency, target, 0);
-  return engine.run(~std::uint64_t{0});
+                residency, target, trace_events);
+  const Clock end = engine.run(~std::uint64_t{0});
+  if (details != nullptr)
+    *details = {busy_of(engine.statistics(), std::max(end, 1), target), engine.take_trace()};
+  return end;
 }
 
 }  // namespace wavejit::model

@@ -103,9 +103,16 @@ Clock run_workgroups(const Prepared& kernel, unsigned iterations, unsigned total
                      const target::Target& target, std::vector<IssueEvent>* trace = nullptr,
                      std::size_t trace_events = 0);
 
+/// What else is known of a run of streams.
+struct StreamDetails {
+  Busy busy;                      ///< from the first start to the last end
+  std::vector<IssueEvent> trace;  ///< `trace_events` at most
+};
+
 /// The same for recorded workgroups, in their order: of each, the stream of each of residency.waves waves
 /// (prepare_streams). No steady state, no trip count, no mean cost is assumed.
 Clock run_streams(std::span<const std::vector<const Steps*>> workgroups, const Residency& residency,
-                  const target::Target& target);
+                  const target::Target& target, StreamDetails* details = nullptr,
+                  std::size_t trace_events = 0);
 
 }  // namespace wavejit::model

@@ -21,18 +21,17 @@ double matrix_bound(const Steps& body, unsigned waves, const target::Target& tar
   return hold * waves / target.simds_per_wgp;
 }
 
-/// The busiest pipe when it is nearly always busy, else what the waves wait for.
-std::string_view binding(const SteadyState& loop, const target::Target& target) {
-  const double vector = target.timing.matrix_holds_valu ? loop.busy.matrix + loop.busy.valu : loop.busy.valu;
+}  // namespace
+
+std::string_view binding(const Busy& busy, const target::Target& target) {
+  const double vector = target.timing.matrix_holds_valu ? busy.matrix + busy.valu : busy.valu;
   constexpr double full = 0.9;
-  if (loop.busy.matrix > full) return "matrix";
+  if (busy.matrix > full) return "matrix";
   if (vector > full) return target.timing.matrix_holds_valu ? "matrix + VALU" : "VALU";
-  if (loop.busy.lds > full) return "LDS";
-  if (loop.busy.l2 > full || loop.busy.vmem > full) return "memory";
+  if (busy.lds > full) return "LDS";
+  if (busy.l2 > full || busy.vmem > full) return "memory";
   return "latency";
 }
-
-}  // namespace
 
 Occupancy occupancy(const KernelFacts& facts, const target::Target& target) {
   const unsigned vgprs = target::unified_vgprs(target, facts.vgprs, facts.agprs);
@@ -119,6 +118,7 @@ Result<Estimate> Estimator::estimate(const LaunchShape& shape) {
   const double computing = per_unit < resident ? most * each
                                                : std::max(per_unit * each + drain(most, shape.iterations),
                                                           std::ceil(per_unit) * each);
+  e.computing_cycles = computing;
   if (shape.tiling) {
     e.wasted_rows = shape.tiling->wasted_rows();
     e.wasted_columns = shape.tiling->wasted_columns();
@@ -131,7 +131,7 @@ Result<Estimate> Estimator::estimate(const LaunchShape& shape) {
   const double flop_per_clock = 2.0 * target_.wmma16.m * target_.wmma16.n * target_.wmma16.k /
                                 target_.wmma16.cycles * target_.simds_per_wgp * static_cast<double>(units);
   e.duty = shape.useful_flop / flop_per_clock / e.launch_cycles;
-  e.binds = computing < e.dram_cycles ? "DRAM" : binding(e.loop, target_);
+  e.binds = computing < e.dram_cycles ? "DRAM" : binding(e.loop.busy, target_);
   return e;
 }
 

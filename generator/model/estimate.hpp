@@ -57,6 +57,9 @@ Traffic launch_traffic(const LaunchShape& shape, unsigned resident, const target
 /// Clocks that DRAM, or the MALL where its bandwidth is known and takes longer, needs for them.
 double memory_cycles(const Traffic& traffic, const target::Target& target);
 
+/// The busiest pipe when it is nearly always busy, else "latency": what the waves wait for.
+std::string_view binding(const Busy& busy, const target::Target& target);
+
 struct Estimate {
   Occupancy occupancy;
   SteadyState loop;  ///< at full residency
@@ -68,6 +71,7 @@ struct Estimate {
   double wasted_rows = 0, wasted_columns = 0;  ///< shares of the tiles' outside the output
   Traffic traffic;
   double launch_cycles = 0, dram_cycles = 0;
+  double computing_cycles = 0;  ///< launch_cycles if DRAM were no limit
   double time_us = 0, tflops = 0;
   double duty = 0;         ///< useful matrix clocks over launch clocks
   std::string_view binds;  ///< "matrix", "VALU", "LDS", "memory", "latency" or "DRAM"

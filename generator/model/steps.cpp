@@ -77,19 +77,6 @@ unsigned data_dwords(const Instruction& inst) {
   return std::max(dwords, 1U);
 }
 
-/// Bytes that one lane moves.
-unsigned data_bytes(const Instruction& inst) {
-  const std::string_view name = inst.info().name;
-  if (name.find("16") != std::string_view::npos && data_dwords(inst) == 1 &&
-      (inst.has(flag::d16 | flag::d16_hi) || name.find("_u16") != std::string_view::npos ||
-       name.find("_i16") != std::string_view::npos || name.find("_b16") != std::string_view::npos))
-    return 2;
-  if (name.find("_u8") != std::string_view::npos || name.find("_i8") != std::string_view::npos ||
-      name.find("_b8") != std::string_view::npos)
-    return 1;
-  return 4 * data_dwords(inst);
-}
-
 std::uint16_t matrix_hold(const Instruction& inst, const target::Target& target) {
   const std::string_view name = inst.info().name;
   const auto has = [&](std::string_view part) { return name.find(part) != std::string_view::npos; };
@@ -358,6 +345,18 @@ std::vector<std::size_t> walk(std::span<const Instruction> code, std::size_t fro
 }
 
 }  // namespace
+
+unsigned data_bytes(const Instruction& inst) {
+  const std::string_view name = inst.info().name;
+  if (name.find("16") != std::string_view::npos && data_dwords(inst) == 1 &&
+      (inst.has(flag::d16 | flag::d16_hi) || name.find("_u16") != std::string_view::npos ||
+       name.find("_i16") != std::string_view::npos || name.find("_b16") != std::string_view::npos))
+    return 2;
+  if (name.find("_u8") != std::string_view::npos || name.find("_i8") != std::string_view::npos ||
+      name.find("_b8") != std::string_view::npos)
+    return 1;
+  return 4 * data_dwords(inst);
+}
 
 Stretches split(std::span<const Instruction> code, std::span<const std::size_t> loop_body) {
   Stretches s;

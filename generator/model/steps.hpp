@@ -26,6 +26,9 @@ struct AccessNote {
   double lines = 0;            ///< memory: 128-byte lines that they lie in
 };
 
+/// Bytes that one lane of an LDS or memory instruction moves.
+unsigned data_bytes(const isa::Instruction& inst);
+
 /// Unit that takes an instruction up; waits and hints take an issue slot only.
 enum class Unit : std::uint8_t {
   valu,

@@ -26,6 +26,7 @@ Action add_mutate(CLI::App& app);
 Action add_bundle(CLI::App& app);
 Action add_cache(CLI::App& app);
 Action add_calibrate(CLI::App& app);
+Action add_published(CLI::App& app);
 Action add_selftest(CLI::App& app);
 Action add_ablate(CLI::App& app);
 Action add_explain(CLI::App& app);

@@ -46,6 +46,8 @@ int run_command(int argc, char** argv) {
   add("tune", "Time the best Configs of a problem and keep the times for an engine", add_tune);
   add("model", "Which kernel serves how many of the bytes that a token reads of a model", add_model);
   add("calibrate", "Compare the timing model with what was measured on GPUs", add_calibrate);
+  add("published", "The published MI350X int4 products: our kernels counted, modelled, compared",
+      add_published);
   add("selftest", "Run every kernel family on a device against the oracles and time it", add_selftest);
   add("info", "Targets, LLVM version, devices", add_info);
   try {

@@ -10,7 +10,13 @@
 
 namespace wavejit::tools {
 
-Result<std::vector<std::byte>> place_tensors(const templates::Launch& launch, sim::Memory& memory) {
+TensorBytes group_rows(std::span<const std::int64_t> rows) {
+  const auto bytes = std::as_bytes(rows);
+  return {"group_rows", {bytes.begin(), bytes.end()}};
+}
+
+Result<std::vector<std::byte>> place_tensors(const templates::Launch& launch, sim::Memory& memory,
+                                             std::span<const TensorBytes> contents) {
   std::vector<std::byte> kernarg(launch.kernarg_size);
   for (const templates::Argument& a : launch.arguments) {
     std::uint64_t value = static_cast<std::uint64_t>(a.value);
@@ -19,6 +25,9 @@ Result<std::vector<std::byte>> place_tensors(const templates::Launch& launch, si
       const auto address = memory.allocate(bytes, 256, a.name);
       if (!address) return std::unexpected(address.error());
       if (auto ok = memory.fill(*address, bytes, std::byte{0x11}); !ok) return std::unexpected(ok.error());
+      for (const TensorBytes& t : contents)
+        if (t.name == a.name)
+          if (auto ok = memory.write(*address, t.bytes); !ok) return std::unexpected(ok.error());
       value = *address;
     }
     std::memcpy(kernarg.data() + a.offset, &value, std::min<std::size_t>(a.size, sizeof value));
@@ -28,9 +37,10 @@ Result<std::vector<std::byte>> place_tensors(const templates::Launch& launch, si
 
 Result<std::vector<model::AccessNote>> notes_of(const lower::DecodedKernel& kernel,
                                                 const target::Target& target, const templates::Launch& launch,
-                                                std::vector<std::uint64_t>* executed) {
+                                                std::vector<std::uint64_t>* executed,
+                                                std::span<const TensorBytes> contents) {
   sim::Memory memory;
-  const auto kernarg = place_tensors(launch, memory);
+  const auto kernarg = place_tensors(launch, memory, contents);
   if (!kernarg) return std::unexpected(kernarg.error());
   sim::LaunchParams params;
   params.grid = launch.grid;
@@ -46,8 +56,9 @@ model::LaunchShape shape_of(const templates::Problem& p, const templates::Config
   model::LaunchShape s;
   s.workgroups = std::uint64_t{launch.grid[0]} * launch.grid[1] * launch.grid[2];
   s.iterations = iterations;
-  s.useful_flop = 2 * d(m) * d(p.n) * d(p.k);
-  if (config.path == templates::Path::gemv) {
+  s.useful_flop = 2 * d(m) * d(p.n) * d(p.k) * d(p.batch);
+  const bool int4 = p.op == templates::Operation::int4_gemm || p.op == templates::Operation::int4_grouped;
+  if (config.path == templates::Path::gemv || int4) {
     for (const templates::Argument& a : launch.arguments) s.dram_bytes += d(a.bytes);
     return s;
   }
@@ -90,8 +101,9 @@ unsigned last_stage(const templates::Problem& p, const templates::Config& config
 }  // namespace
 
 Result<PreparedKernel> prepare_generated(const templates::Problem& problem, const templates::Config& config,
-                                         const target::Target& target, std::int64_t m) {
-  const unsigned stage = last_stage(problem, config);
+                                         const target::Target& target, std::int64_t m,
+                                         const PrepareOptions& options) {
+  const unsigned stage = options.stage.value_or(last_stage(problem, config));
   auto generated = templates::generate(problem, config, target, {.stage = stage});
   if (!generated) return std::unexpected(generated.error());
   PreparedKernel result;
@@ -103,15 +115,24 @@ Result<PreparedKernel> prepare_generated(const templates::Problem& problem, cons
   if (!object) return std::unexpected(object.error());
   const lower::DecodedKernel& decoded = object->kernels.at(0);
   result.launch = *launch;
+  result.contents = options.contents;
   for (const lower::DecodedInstruction& i : decoded.instructions) result.code.push_back(i.inst);
   const unsigned waves = launch->block[0] / target.wave_size;
   result.facts = {k.ir.vgprs_used, k.ir.agprs_used, k.ir.lds_bytes(), waves, k.config.wgp_mode};
-  std::vector<std::uint64_t> executed;
-  auto notes = notes_of(decoded, target, *launch, &executed);
-  if (!notes) return std::unexpected(notes.error());
-  result.notes = *std::move(notes);
-  result.iterations = iterations_in(result.code, result.facts.waves, executed);
+  if (options.simulate)
+    if (auto ok = measure_accesses(result); !ok) return std::unexpected(ok.error());
   return result;
+}
+
+Result<void> measure_accesses(PreparedKernel& kernel) {
+  const auto object = lower::decode(kernel.kernel.code_object);
+  if (!object) return std::unexpected(object.error());
+  auto notes = notes_of(object->kernels.at(0), *kernel.kernel.target, kernel.launch, &kernel.executed,
+                        kernel.contents);
+  if (!notes) return std::unexpected(notes.error());
+  kernel.notes = *std::move(notes);
+  kernel.iterations = iterations_in(kernel.code, kernel.facts.waves, kernel.executed);
+  return {};
 }
 
 Result<ModelledKernel> model_generated(const templates::Problem& problem, const templates::Config& config,

@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: MIT
-// A generated kernel (of a Config that runs several, the last one) through the timing model, with the costs
-// of its accesses from a simulated workgroup.
+// A generated kernel through the timing model, with the costs of its accesses from a simulated workgroup.
 #pragma once
+
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
 
 #include "generator/lower/lower.hpp"
 #include "generator/model/estimate.hpp"
@@ -10,6 +15,15 @@
 
 namespace wavejit::tools {
 
+/// Bytes of a tensor that must not be arbitrary: row counts of groups.
+struct TensorBytes {
+  std::string name;
+  std::vector<std::byte> bytes;  ///< from the tensor's first on
+};
+
+/// group_rows of a grouped problem.
+TensorBytes group_rows(std::span<const std::int64_t> rows);
+
 /// A kernel made ready for the model.
 struct PreparedKernel {
   templates::GeneratedKernel kernel;
@@ -17,6 +31,8 @@ struct PreparedKernel {
   model::KernelFacts facts;
   std::vector<model::AccessNote> notes;
   templates::Launch launch;
+  std::vector<TensorBytes> contents;    ///< of tensors that are not filled with a constant
+  std::vector<std::uint64_t> executed;  ///< each instruction, by all waves of the simulated workgroup
   /// Of the hot loop, counted by the simulated workgroup: pipelining peels steps off, which the prologue and
   /// the epilogue do.
   std::uint64_t iterations = 0;
@@ -25,25 +41,38 @@ struct PreparedKernel {
   [[nodiscard]] Result<model::Prepared> stretches() const;
 };
 
+struct PrepareOptions {
+  std::optional<unsigned> stage;      ///< of a Config that runs several kernels; without: the last
+  std::vector<TensorBytes> contents;  ///< a grouped problem's group_rows
+  bool simulate = true;               ///< else measure_accesses is left to the caller
+};
+
 /// Errors: those of generate() and the simulator. `m` rows: how many there are decides what a tile loads.
 Result<PreparedKernel> prepare_generated(const templates::Problem& problem, const templates::Config& config,
-                                         const target::Target& target, std::int64_t m);
+                                         const target::Target& target, std::int64_t m,
+                                         const PrepareOptions& options = {});
+
+/// Simulates workgroup 0: notes, executed, iterations. Errors: those of the simulator.
+Result<void> measure_accesses(PreparedKernel& kernel);
 
 struct ModelledKernel : PreparedKernel {
   model::LaunchShape shape;
   model::Estimate estimate;
 };
 
-/// The launch's tensors over constant data, and the kernel arguments that say where. Errors: those of the
-/// simulator's memory.
-Result<std::vector<std::byte>> place_tensors(const templates::Launch& launch, sim::Memory& memory);
+/// The launch's tensors over constant data and `contents`, and the kernel arguments that say where. Errors:
+/// those of the simulator's memory.
+Result<std::vector<std::byte>> place_tensors(const templates::Launch& launch, sim::Memory& memory,
+                                             std::span<const TensorBytes> contents = {});
 
-/// Costs of the accesses of workgroup 0 of `launch`, over constant data. Errors: those of the simulator.
+/// Costs of the accesses of workgroup 0 of `launch`, over the same data. Errors: those of the simulator.
 Result<std::vector<model::AccessNote>> notes_of(const lower::DecodedKernel& kernel,
                                                 const target::Target& target, const templates::Launch& launch,
-                                                std::vector<std::uint64_t>* executed = nullptr);
+                                                std::vector<std::uint64_t>* executed = nullptr,
+                                                std::span<const TensorBytes> contents = {});
 
-/// Work of `launch` for `m` rows whose workgroups run the hot loop `iterations` times.
+/// Work of `launch` for `m` rows (of each batch; grouped: of all groups) whose workgroups run the hot loop
+/// `iterations` times.
 model::LaunchShape shape_of(const templates::Problem& problem, const templates::Config& config,
                             const templates::Launch& launch, std::int64_t m, std::uint64_t iterations);
 

@@ -86,3 +86,32 @@ TEST_CASE("waves of a workgroup may run streams of their own", "[model][streams]
   CHECK(play(code, waves, 1, two) == plain + 40);
   CHECK(model::run_streams({}, two, *target::find("gfx1151")) == 0);
 }
+
+// By hand for gfx950: the load holds its port for 1024 / 64 clocks, takes 1024 / 48 of level 2, and returns
+// 900 later; the wave waits for it and issues every four clocks; the store costs the same.
+TEST_CASE("a run of streams tells when loads return and how busy the pipes were", "[model][streams]") {
+  const target::Target& gfx950 = *target::find("gfx950");
+  const auto code = test::code_of(
+      "buffer_load_dwordx4 v[4:7], v0, s[4:7], 0 offen\n"
+      "s_waitcnt vmcnt(0)\n"
+      "buffer_store_dwordx4 v[4:7], v0, s[8:11], 0 offen\n"
+      "s_endpgm\n",
+      gfx950);
+  std::vector<std::vector<model::Executed>> waves(1);
+  for (std::uint32_t i = 0; i < code.size(); ++i) waves[0].push_back({.index = i, .bytes = 1024});
+  const auto steps = model::prepare_streams(code, waves, gfx950);
+  const std::vector<std::vector<const model::Steps*>> queue{{&steps[0]}};
+  model::StreamDetails details;
+  const auto clocks = model::run_streams(queue, {1, 1, true}, gfx950, &details, 100);
+  constexpr model::Clock returned = 16 + 1024 / 48 + 900, stored = returned + 4 + 16 + 1024 / 48 + 900;
+  CHECK(clocks == returned + 8);
+  REQUIRE(details.trace.size() == 4);
+  CHECK(details.trace[0].unit == model::Unit::vmem_load);
+  CHECK(details.trace[0].end == returned);
+  CHECK(details.trace[2].unit == model::Unit::vmem_store);
+  CHECK(details.trace[2].end == stored);
+  CHECK(details.busy.vmem == Approx(32.0 / clocks));
+  CHECK(details.busy.l2 == Approx(2 * 1024 / 48.0 / clocks));
+  CHECK(details.busy.matrix == 0);
+  CHECK(model::run_streams(queue, {1, 1, true}, gfx950) == clocks);
+}
