@@ -15,6 +15,9 @@ struct Caches {
   unsigned l2_slices = 1;        ///< XCDs: each has a level-2 cache of its own, workgroups reach them in turn
   std::uint64_t mall_bytes = 0;  ///< behind all of them; 0 = none
   double mall_gigabytes = 0;     ///< GB/s that it delivers; 0 = not known
+  /// Level-1 vector cache of a CU, where the timing model accounts for what it keeps; 0 elsewhere: the RDNA
+  /// constants were fitted (docs/model.md) to loads that are charged all their lines.
+  std::uint64_t l1_bytes = 0;
 };
 
 /// Sizes: shared/hardware.md §1 for gfx1100, gfx1151, gfx1200, gfx1201, gfx942 and gfx950; the others are the

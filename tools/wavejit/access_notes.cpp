@@ -1,7 +1,16 @@
 // SPDX-License-Identifier: MIT
 #include "tools/wavejit/access_notes.hpp"
 
+#include <algorithm>
+
+#include "generator/target/caches.hpp"
+
 namespace wavejit::tools {
+
+std::uint32_t kept_lines(const target::Target& target, unsigned resident) {
+  return static_cast<std::uint32_t>(static_cast<double>(target::caches(target).l1_bytes) / line_bytes /
+                                    std::max(resident, 1U));
+}
 
 Result<std::vector<model::AccessNote>> access_notes(const lower::DecodedKernel& kernel,
                                                     const target::Target& target, sim::Memory& memory,

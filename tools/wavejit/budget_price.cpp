@@ -92,7 +92,7 @@ Result<double> idle_loads(const PreparedKernel& prepared, const target::Target& 
   const auto decoded = decode(k.code_object);
   if (!decoded) return std::unexpected(decoded.error());
   std::vector<std::uint64_t> executed;
-  const auto notes = notes_of(decoded->kernel, target, *launch, &executed);
+  const auto notes = notes_of(decoded->kernel, prepared.facts, target, *launch, &executed);
   if (!notes) return std::unexpected(notes.error());
   double moved = 0, possible = 0;
   for (const model::AccessNote& note : *notes) {

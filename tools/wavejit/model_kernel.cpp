@@ -35,8 +35,16 @@ Result<std::vector<std::byte>> place_tensors(const templates::Launch& launch, si
   return kernarg;
 }
 
+unsigned resident_workgroups(const model::KernelFacts& facts, const target::Target& target,
+                             const std::array<std::uint32_t, 3>& grid) {
+  const std::uint64_t all = std::uint64_t{grid[0]} * grid[1] * grid[2];
+  const std::uint64_t units = model::workgroup_units(target), each = (all + units - 1) / units;
+  return static_cast<unsigned>(std::min<std::uint64_t>(model::occupancy(facts, target).workgroups, each));
+}
+
 Result<std::vector<model::AccessNote>> notes_of(const lower::DecodedKernel& kernel,
-                                                const target::Target& target, const templates::Launch& launch,
+                                                const model::KernelFacts& facts, const target::Target& target,
+                                                const templates::Launch& launch,
                                                 std::vector<std::uint64_t>* executed,
                                                 std::span<const TensorBytes> contents) {
   sim::Memory memory;
@@ -47,6 +55,7 @@ Result<std::vector<model::AccessNote>> notes_of(const lower::DecodedKernel& kern
   params.block = launch.block;
   params.kernarg = *kernarg;
   params.dynamic_lds_bytes = launch.dynamic_lds_bytes;
+  params.options.kept_lines = kept_lines(target, resident_workgroups(facts, target, launch.grid));
   return access_notes(kernel, target, memory, std::move(params), executed);
 }
 
@@ -127,8 +136,8 @@ Result<PreparedKernel> prepare_generated(const templates::Problem& problem, cons
 Result<void> measure_accesses(PreparedKernel& kernel) {
   const auto object = lower::decode(kernel.kernel.code_object);
   if (!object) return std::unexpected(object.error());
-  auto notes = notes_of(object->kernels.at(0), *kernel.kernel.target, kernel.launch, &kernel.executed,
-                        kernel.contents);
+  auto notes = notes_of(object->kernels.at(0), kernel.facts, *kernel.kernel.target, kernel.launch,
+                        &kernel.executed, kernel.contents);
   if (!notes) return std::unexpected(notes.error());
   kernel.notes = *std::move(notes);
   kernel.iterations = iterations_in(kernel.code, kernel.facts.waves, kernel.executed);

@@ -65,9 +65,15 @@ struct ModelledKernel : PreparedKernel {
 Result<std::vector<std::byte>> place_tensors(const templates::Launch& launch, sim::Memory& memory,
                                              std::span<const TensorBytes> contents = {});
 
-/// Costs of the accesses of workgroup 0 of `launch`, over the same data. Errors: those of the simulator.
+/// Workgroups that the fullest unit holds at once: as many as fit and as there are. 0 when none fits.
+unsigned resident_workgroups(const model::KernelFacts& facts, const target::Target& target,
+                             const std::array<std::uint32_t, 3>& grid);
+
+/// Costs of the accesses of workgroup 0 of `launch`, over the same data; `facts` say how many workgroups
+/// share a level-1 cache. Errors: those of the simulator.
 Result<std::vector<model::AccessNote>> notes_of(const lower::DecodedKernel& kernel,
-                                                const target::Target& target, const templates::Launch& launch,
+                                                const model::KernelFacts& facts, const target::Target& target,
+                                                const templates::Launch& launch,
                                                 std::vector<std::uint64_t>* executed = nullptr,
                                                 std::span<const TensorBytes> contents = {});
 

@@ -111,6 +111,7 @@ Result<PeerObject> read_peer(const std::filesystem::path& folder, const std::str
   launch.block = {threads, 1, 1};
   launch.kernarg = kernarg;
   launch.dynamic_lds_bytes = lds;
+  launch.options.kept_lines = kept_lines(*p.target, resident_workgroups(p.facts, *p.target, launch.grid));
   std::vector<std::uint64_t> executed;
   auto notes = access_notes(kernel, *p.target, memory, launch, &executed);
   if (!notes) return std::unexpected(notes.error());

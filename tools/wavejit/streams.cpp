@@ -50,6 +50,8 @@ Result<sim::Recording> record(const PreparedKernel& kernel, const target::Target
   params.kernarg = *kernarg;
   params.dynamic_lds_bytes = kernel.launch.dynamic_lds_bytes;
   params.workgroups = std::move(workgroups);
+  params.options.kept_lines =
+      kept_lines(target, resident_workgroups(kernel.facts, target, kernel.launch.grid));
   const auto object = lower::decode(kernel.kernel.code_object);
   if (!object) return std::unexpected(object.error());
   const auto program = sim::Program::create(object->kernels.at(0), target);
@@ -72,8 +74,8 @@ std::vector<model::Executed> executed(const sim::WaveStream& stream, std::span<c
 }  // namespace
 
 Result<RecordedUnit> record_unit(const PreparedKernel& kernel, const target::Target& target) {
-  const model::Occupancy occupancy = model::occupancy(kernel.facts, target);
-  if (occupancy.workgroups == 0) return fail(ErrorCode::out_of_registers, "no workgroup of this kernel fits");
+  const unsigned resident = resident_workgroups(kernel.facts, target, kernel.launch.grid);
+  if (resident == 0) return fail(ErrorCode::out_of_registers, "no workgroup of this kernel fits");
   const std::vector<std::uint64_t> numbers = of_fullest_unit(kernel.launch, target);
   std::map<Kind, std::size_t> recorded;
   std::vector<std::uint64_t> chosen;
@@ -97,7 +99,7 @@ Result<RecordedUnit> record_unit(const PreparedKernel& kernel, const target::Tar
     const std::size_t first = recorded.at(kind_of(id, kernel)) * kernel.facts.waves;
     for (unsigned w = 0; w < kernel.facts.waves; ++w) group.push_back(&unit.waves[first + w]);
   }
-  unit.resident = std::min(occupancy.workgroups, static_cast<unsigned>(numbers.size()));
+  unit.resident = resident;
   unit.kinds = static_cast<unsigned>(chosen.size());
   return unit;
 }

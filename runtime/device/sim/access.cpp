@@ -131,7 +131,7 @@ void load_fast(Wave& w, const Allocation& a, const GlobalAccess& access, const L
   });
 }
 
-void count_traffic(Wave& w, const Inst& inst, const GlobalAccess& access) {
+void count_traffic(Wave& w, const Inst& inst, const GlobalAccess& access, bool store) {
   w.worker->bytes[inst.index] += std::uint64_t{count_lanes(w, access.lanes)} * access.bytes;
   if (!w.worker->launch->options.count_memory_lines) return;
   constexpr unsigned line_bits = 7;
@@ -143,7 +143,13 @@ void count_traffic(Wave& w, const Inst& inst, const GlobalAccess& access) {
   });
   const auto used = std::span(lines).first(count);
   std::ranges::sort(used);
-  w.worker->lines[inst.index] += count - std::ranges::unique(used).size();
+  const auto distinct = used.first(count - std::ranges::unique(used).size());
+  if (store || w.worker->launch->options.kept_lines == 0) {
+    w.worker->lines[inst.index] += distinct.size();
+    return;
+  }
+  for (const std::uint64_t line : distinct)
+    if (!w.worker->kept_lines.touch(line)) ++w.worker->lines[inst.index];
 }
 
 }  // namespace
@@ -175,7 +181,7 @@ Allocation* check_global(Wave& w, const Inst& inst, unsigned lane, std::uint64_t
 void load_global(Wave& w, const Inst& inst, const GlobalAccess& access, const LoadShape& shape) {
   const unsigned registers = std::max(1U, access.bytes / 4);
   Undefined undefined;
-  count_traffic(w, inst, access);
+  count_traffic(w, inst, access, false);
   Allocation* a = common_allocation(w, inst, access, false);
   if (loads_plainly(a, access)) {
     load_fast(w, *a, access, shape);
@@ -210,7 +216,7 @@ void load_global(Wave& w, const Inst& inst, const GlobalAccess& access, const Lo
 }
 
 void store_global(Wave& w, const Inst& inst, const GlobalAccess& access, unsigned reg, bool high) {
-  count_traffic(w, inst, access);
+  count_traffic(w, inst, access, true);
   Allocation* common = common_allocation(w, inst, access, true);
   each_set(access.lanes, [&](unsigned l) {
     const unsigned bytes = access.lane_bytes(l);

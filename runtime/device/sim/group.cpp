@@ -255,6 +255,7 @@ void start_group(Worker& worker, std::uint64_t linear) {
   const Code& code = *worker.code;
   const LaunchParams& launch = *worker.launch;
   g.linear = linear;
+  worker.kept_lines.reset(launch.options.kept_lines);
   g.id = {static_cast<std::uint32_t>(linear % launch.grid[0]),
           static_cast<std::uint32_t>(linear / launch.grid[0] % launch.grid[1]),
           static_cast<std::uint32_t>(linear / launch.grid[0] / launch.grid[1])};

@@ -52,7 +52,9 @@ struct Options {
   bool lds_unaligned_mode = false;     ///< LDS accesses of 8 bytes and more need 4-byte alignment only
   bool global_unaligned_mode = false;  ///< vector memory takes any address (SH_MEM_CONFIG), LDS does not
   bool count_bank_conflicts = true;
-  bool count_memory_lines = false;                        ///< AccessStatistics::lines
+  bool count_memory_lines = false;  ///< AccessStatistics::lines
+  /// Of the lines that a workgroup loaded last, how many a level-1 cache keeps for it: those count once.
+  std::uint32_t kept_lines = 0;
   std::uint64_t max_instructions_per_wave = 100'000'000;  ///< watchdog; 0 = none
   std::uint32_t max_faults = 64;                          ///< distinct faults described; counts go on
   std::uint32_t threads = 0;                              ///< 0 = as many as the host has

@@ -15,6 +15,7 @@
 #include "runtime/device/sim/hazards_gfx9.hpp"
 #include "runtime/device/sim/hazards_sgpr.hpp"
 #include "runtime/device/sim/lds.hpp"
+#include "runtime/device/sim/line_cache.hpp"
 #include "runtime/device/sim/simulator.hpp"
 
 namespace wavejit::sim {
@@ -209,6 +210,7 @@ struct Worker {
   std::uint64_t kernarg = 0, dispatch_packet = 0;  ///< simulated addresses
   double cpu_seconds = 0;
   Workgroup group;
+  LineCache kept_lines;  ///< of the workgroup, if lines are counted
 
   [[nodiscard]] WJ_SIM_INLINE bool on(FaultKind kind) const { return checks.on(kind); }
 };
