@@ -16,13 +16,12 @@ std::vector<unsigned> falling_occupancies(unsigned most, unsigned fewest, const 
 
 Result<ir::Kernel> compile_fitting(const std::vector<unsigned>& tries, unsigned& waves_per_simd,
                                    passes::Options options, const passes::Observer& observer,
-                                   const std::function<ir::Kernel()>& build) {
+                                   const std::function<ir::Kernel()>& build, Margins margins) {
   Error last;
   for (const unsigned waves : tries) {
     waves_per_simd = waves;
-    // A schedule that fills the budget to the brim may not pack into tuples: one more try with room.
-    for (const int margin : {4, 16}) {
-      options.schedule_margin = margin;
+    for (const int margin : margins) {
+      options.scheduling.margin = margin;
       ir::Kernel kernel = build();
       auto ok = passes::run(kernel, options, observer);
       if (ok) return kernel;

@@ -13,7 +13,7 @@ Result<void> run(ir::Kernel& kernel, const Options& options, const Observer& obs
       {"scalar_offsets", options.scalar_offsets, scalar_offsets},
       {"pipeline", true, [&](ir::Kernel& k) { return pipeline(k, options.pipeline); }},
       {"lower_loops", true, lower_loops},
-      {"schedule", options.schedule, [&](ir::Kernel& k) { return schedule(k, options.schedule_margin); }},
+      {"schedule", options.schedule, [&](ir::Kernel& k) { return schedule(k, options.scheduling); }},
       {"assign_registers", true,
        [&](ir::Kernel& k) {
          return assign_registers(k, {options.bank_aware, options.measure_register_need});

@@ -14,6 +14,7 @@ passes::Options pass_options(const Config& c) {
   o.scalar_offsets = c.techniques.scalar_offsets;
   o.pipeline = {c.pipeline_depth, c.unroll};
   o.bank_aware = c.techniques.bank_assignment;
+  o.scheduling.ordered_refills = true;
   return o;
 }
 
@@ -48,7 +49,7 @@ Result<ir::Kernel> compile(const Problem& problem, Config& config, unsigned stag
   passes::Options options = pass_options(config);
   options.measure_register_need = config.waves_per_simd != 0;
   return compile_fitting(occupancies(problem, config, target), config.waves_per_simd, options, observer,
-                         [&] { return build(problem, config, target); });
+                         [&] { return build(problem, config, target); }, {4, 8, 12, 16});
 }
 
 }  // namespace wavejit::templates::cdna

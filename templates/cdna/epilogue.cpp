@@ -116,6 +116,7 @@ void Emitter::store_unit(const OutputPlace& place, unsigned i, unsigned unit) {
 }
 
 void Emitter::epilogue() {
+  lane_ids();
   const OutputPlace place = output_place();
   for (unsigned i = 0; i < t_.tiles_m; ++i)
     for (unsigned unit = 0; unit < t_.wave_n / 32; ++unit) store_unit(place, i, unit);
