@@ -220,7 +220,8 @@ void Emitter::global_addresses() {
   for (unsigned kb = 0; kb < t_.blocks; ++kb) {
     a_data_.emplace_back();
     w_data_.emplace_back();
-    for (unsigned p = 0; p < t_.passes; ++p) a_data_[kb].push_back(b_.vgpr(fmt::format("a{}_{}", kb, p), 4));
+    for (unsigned p = 0; p < t_.passes && !c_.lds_dma; ++p)
+      a_data_[kb].push_back(b_.vgpr(fmt::format("a{}_{}", kb, p), 4));
     for (unsigned j = 0; j < t_.tiles_n; ++j) w_data_[kb].push_back(b_.vgpr(fmt::format("w{}_{}", kb, j), 4));
   }
 }
@@ -272,8 +273,15 @@ void Emitter::scale_addresses(unsigned j, const Operand& column) {
 }
 
 void Emitter::lds_addresses() {
-  lds_write_ = b_.vgpr("lds_write");
-  b_.note("LDS address of this work-item's slot").emit(v_lshlrev_b32, {lds_write_}, {imm(4), tid_});
+  if (c_.lds_dma) {
+    const Operand first = b_.sgpr("first_item");
+    lds_write_ = b_.sgpr("lds_write");
+    b_.emit(v_readfirstlane_b32, {first}, {tid_});
+    b_.note("LDS address of this wave's first slot").emit(s_lshl_b32, {lds_write_}, {first, imm(4)});
+  } else {
+    lds_write_ = b_.vgpr("lds_write");
+    b_.note("LDS address of this work-item's slot").emit(v_lshlrev_b32, {lds_write_}, {imm(4), tid_});
+  }
   const Operand row = b_.vgpr("read_row"), fold = b_.vgpr("read_fold"), slot = b_.vgpr("read_slot");
   const Operand wave_rows = b_.sgpr("wave_rows");
   b_.emit(s_mov_b32, {wave_rows}, {imm(t_.wave_m)});

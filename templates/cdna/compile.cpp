@@ -20,7 +20,7 @@ passes::Options pass_options(const Config& c) {
 
 /// Registers that are live at the loop's end whatever the schedule: accumulators and loads in flight.
 unsigned fewest_registers(const Config& c, const Tile& t) {
-  const unsigned loads = 4 * t.blocks * (t.passes + 2 * t.tiles_n);
+  const unsigned loads = 4 * t.blocks * ((c.lds_dma ? 0 : t.passes) + 2 * t.tiles_n);
   return t.accumulators * t.tiles_m * t.tiles_n + (c.pipeline_depth == 0 ? 0 : loads) + 8;
 }
 

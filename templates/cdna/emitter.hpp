@@ -45,6 +45,8 @@ class Emitter {
   void load(isa::Opcode op, const isa::Operand& data, const isa::Operand& offset, const isa::Operand& uniform,
             unsigned immediate, const isa::Operand& descriptor, std::string_view tensor);
   void global_loads();
+  void load_to_lds(unsigned block, unsigned pass, const isa::Operand& start, const isa::Operand& uniform);
+  isa::Operand lds_start(const isa::Operand& k_activations);
   void fill_lds();
   void multiply();
   void multiply_substep(unsigned block, unsigned substep, const std::vector<isa::Operand>& terms);
@@ -89,12 +91,12 @@ class Emitter {
   isa::Operand activation_desc_, weight_desc_, scale_desc_, zero_desc_;
   isa::Operand tid_, lane_row_, lane_group_, wave_m_, wave_n_;
   std::vector<Load> a_loads_;                      ///< per pass; blocks by immediate
-  std::vector<std::vector<isa::Operand>> a_data_;  ///< [block][pass]
+  std::vector<std::vector<isa::Operand>> a_data_;  ///< [block][pass]; none with lds_dma
   std::vector<isa::Operand> w_offsets_;            ///< per tile of columns
   std::vector<std::vector<isa::Operand>> w_data_;  ///< [block][tile of columns]
   std::vector<Load> s_loads_, z_loads_;            ///< per tile of columns
   std::vector<isa::Operand> zero_bits_;            ///< packed zero points: per tile of columns
-  isa::Operand lds_write_;
+  isa::Operand lds_write_;              ///< VGPR: the work-item's slot; with lds_dma SGPR: the wave's first
   std::vector<isa::Operand> lds_read_;  ///< per substep
   std::vector<isa::Operand> acc_;       ///< [tiles_n][tiles_m]
   std::vector<ir::Induction> inductions_;
