@@ -56,12 +56,18 @@ class Emitter {
   // Epilogue.
   struct OutputPlace {
     isa::Operand descriptor, column, offset, columns_left, full_exec;
+    isa::Operand bias_offset;  ///< VGPR: bytes of the lane's first column in the bias
   };
   OutputPlace output_place();
   std::vector<isa::Operand> column_values(unsigned i, unsigned unit) const;
+  std::vector<isa::Operand> bias_run(const OutputPlace& place, const isa::Operand& descriptor,
+                                     unsigned column);
+  void add_bias(const OutputPlace& place);
   void store_unit(const OutputPlace& place, unsigned i, unsigned unit);
   void guard(const OutputPlace& place, unsigned column);
   [[nodiscard]] bool partial() const { return c_.split_k > 1; }
+  /// With split-K the reduction adds it.
+  [[nodiscard]] bool has_bias() const { return p_.bias && !partial(); }
   [[nodiscard]] unsigned column_run() const { return t_.side == 32 ? 16 : 8; }
 
   /// W4A16: scales and zero points lie by column, [N, K/group]; in the other operations by group, [K/group,

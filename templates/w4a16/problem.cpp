@@ -42,7 +42,6 @@ Result<Problem> normalise(const Problem& problem, const target::Target& target) 
                         "32 or a multiple of 64 on CDNA");
     if (p.k % 64 != 0)
       return fail_field(ErrorCode::unsupported, "k", std::to_string(p.k), "a multiple of 64 on CDNA");
-    if (p.bias) return fail_field(ErrorCode::unsupported, "bias", "true", "false on CDNA");
   }
 
   const auto activation = checked_stride("activation_stride", p.activation_stride, p.k, 8);

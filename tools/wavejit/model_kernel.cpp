@@ -80,18 +80,9 @@ Result<model::Prepared> PreparedKernel::stretches() const {
   return model::prepare(code, model::split(code, loop->own), notes, *kernel.target);
 }
 
-namespace {
-
-/// The one that takes the time.
-unsigned last_stage(const templates::Problem& p, const templates::Config& config) {
-  return templates::stages(p, config) - 1;
-}
-
-}  // namespace
-
 Result<PreparedKernel> prepare_generated(const templates::Problem& problem, const templates::Config& config,
                                          const target::Target& target, std::int64_t m) {
-  const unsigned stage = last_stage(problem, config);
+  const unsigned stage = templates::product_stage(problem, config);
   auto generated = templates::generate(problem, config, target, {.stage = stage});
   if (!generated) return std::unexpected(generated.error());
   PreparedKernel result;
