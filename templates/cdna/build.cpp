@@ -297,12 +297,10 @@ void Emitter::clear_accumulators() {
     }
 }
 
-void Emitter::run() {
-  entry_state();
+/// What the loop needs in registers, and the loop.
+void Emitter::products() {
   ir::Kernel& k = b_.kernel();
   k.lds.push_back({"activations", 0, t_.lds_bytes, c_.lds_buffers, t_.buffer_bytes});
-  load_arguments();
-  find_place();
   make_descriptors();
   dequant_.setup(b_);
   lane_ids();
@@ -310,18 +308,6 @@ void Emitter::run() {
   lds_addresses();
   clear_accumulators();
   const std::size_t setup = k.blocks.size() - 1;
-  const auto loop_start = [&] {
-    for (const ir::Induction& i : inductions_) {
-      ir::Instruction init;
-      init.mi.op = s_mov_b32;
-      init.mi.dst_count = init.mi.src_count = 1;
-      init.mi.dst[0] = i.reg;
-      init.mi.src[0] = imm(0);
-      auto& insts = k.blocks[setup].insts;
-      insts.insert(insts.begin(), std::move(init));
-      for (auto& [block, index] : skips_) index += block == setup ? 1 : 0;
-    }
-  };
   if (slices_.filled < c_.split_k) {
     b_.note("an empty slice stores zeros").emit(s_cmp_ge_u32, {}, {place_.slice, imm(slices_.filled)});
     skips_.emplace_back(setup, b_.current().insts.size());
@@ -334,8 +320,25 @@ void Emitter::run() {
   multiply();
   b_.current().loop->inductions = inductions_;
   b_.set_stage(0);
-  loop_start();
+  for (const ir::Induction& i : inductions_) {
+    ir::Instruction init;
+    init.mi.op = s_mov_b32;
+    init.mi.dst_count = init.mi.src_count = 1;
+    init.mi.dst[0] = i.reg;
+    init.mi.src[0] = imm(0);
+    auto& insts = k.blocks[setup].insts;
+    insts.insert(insts.begin(), std::move(init));
+    for (auto& [block, index] : skips_) index += block == setup ? 1 : 0;
+  }
+}
 
+void Emitter::run() {
+  entry_state();
+  ir::Kernel& k = b_.kernel();
+  load_arguments();
+  find_place();
+  // K = 0: sums of nothing; no tensor but the output (and a bias) has a byte.
+  p_.k == 0 ? clear_accumulators() : products();
   const std::uint32_t after = b_.block("epilogue", partial() ? "store the slice" : "round, pack, store");
   epilogue();
   const std::uint32_t end = b_.block("end", "");

@@ -58,6 +58,7 @@ Result<void> check_k(const Config& c, const Problem& p) {
   if (p.group % c.bk != 0 && !lanes_differ)
     return bad("bk", c.bk, fmt::format("a divisor of the group ({}): one scale serves one step", p.group));
   if (p.k % c.bk != 0) return bad("bk", c.bk, fmt::format("a divisor of k ({})", p.k));
+  if (p.k == 0 && c.split_k != 1) return bad("split_k", c.split_k, "1: there is no K to split");
   if (p.op == Operation::int4_grouped && c.split_k != 1)
     return bad("split_k", c.split_k, "1: grouped products are not split along K");
   const Slices s = slices(c, p);

@@ -37,6 +37,7 @@ class Emitter {
   void global_addresses();
   void lds_addresses();
   void clear_accumulators();
+  void products();
   isa::Operand induction(const std::string& name, std::int64_t step);
   isa::Operand group_index(const isa::Operand& k_activations);
   isa::Operand group_offset(const isa::Operand& k_activations, std::int64_t distance);
