@@ -16,13 +16,12 @@ std::vector<unsigned> falling_occupancies(unsigned most, unsigned fewest, const 
 
 Result<ir::Kernel> compile_fitting(const std::vector<unsigned>& tries, unsigned& waves_per_simd,
                                    passes::Options options, const passes::Observer& observer,
-                                   const std::function<ir::Kernel()>& build,
-                                   const std::vector<int>& margins) {
+                                   const std::function<ir::Kernel()>& build, Margins margins) {
   Error last;
   for (const unsigned waves : tries) {
     waves_per_simd = waves;
     for (const int margin : margins) {
-      options.schedule_margin = margin;
+      options.scheduling.margin = margin;
       ir::Kernel kernel = build();
       auto ok = passes::run(kernel, options, observer);
       if (ok) return kernel;

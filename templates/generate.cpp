@@ -18,6 +18,10 @@ unsigned stages(const Problem& problem, const Config& config) {
   return family(problem.op).stages(problem, config);
 }
 
+unsigned product_stage(const Problem& problem, const Config& config) {
+  return config.path == Path::mfma ? 0 : stages(problem, config) - 1;
+}
+
 Result<GeneratedKernel> generate(const Problem& problem, const Config& config, const target::Target& target,
                                  const GenerateOptions& options) {
   const Clock::time_point start = Clock::now();

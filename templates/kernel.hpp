@@ -36,6 +36,8 @@ struct Argument {
 /// (a buffer argument of that name, its size the largest that any stage states) carries what passes between
 /// them.
 unsigned stages(const Problem& problem, const Config& config);
+/// The one of them that multiplies.
+unsigned product_stage(const Problem& problem, const Config& config);
 
 /// How a grid follows M: workgroups along `axis` = ceil(M / rows) * factor + more, at most M * per_row.
 struct RowGrid {

@@ -116,6 +116,7 @@ struct Config {
   unsigned rows = 0;    ///< rows of weights per wave: 1, 2 or 4; 0 = chosen
   // Path::mfma, besides bm, bn, bk, waves and pipeline_depth:
   unsigned split_k = 1;  ///< slices of K, added in order by a second kernel; 1 = none
+  bool lds_dma = false;  ///< activations go from memory to LDS without registers; needs two LDS buffers
 };
 
 /// The five names as `--without` takes them: dequant, pipeline, descriptors, banks, scalar-offsets.

@@ -12,6 +12,25 @@ isa::Operand scalar_constant(ir::Builder& b, std::string name, std::uint32_t bit
   return s;
 }
 
+isa::Operand half_to_f32(ir::Builder& b, DataType type, const isa::Operand& packed, bool upper) {
+  const isa::Operand value = b.vgpr("half_f32");
+  if (type == DataType::bf16) {
+    if (upper) {
+      b.emit(v_and_b32, {value}, {imm(0xFFFF0000LL), packed});
+    } else {
+      b.emit(v_lshlrev_b32, {value}, {imm(16), packed});
+    }
+    return value;
+  }
+  isa::Operand half = packed;
+  if (upper) {
+    half = b.vgpr("upper_half");
+    b.emit(v_lshrrev_b32, {half}, {imm(16), packed});
+  }
+  b.emit(v_cvt_f32_f16, {value}, {half});
+  return value;
+}
+
 void PairRounder::setup(ir::Builder& b) {
   if (type_ != DataType::bf16 || b.kernel().target->has_cvt_pk_bf16_f32) return;
   round_up_ = scalar_constant(b, "round_up", 0x7FFF);

@@ -32,6 +32,9 @@ class PairRounder {
   isa::Operand round_up_, nan_, pack_;
 };
 
+/// f32 of the 16-bit value in the lower or upper half of a VGPR.
+isa::Operand half_to_f32(ir::Builder& b, DataType type, const isa::Operand& packed, bool upper);
+
 /// An SGPR that holds `bits`.
 isa::Operand scalar_constant(ir::Builder& b, std::string name, std::uint32_t bits, std::string comment = {});
 

@@ -88,6 +88,11 @@ struct Implicit {
 };
 Implicit implicit(const Instruction& inst);
 
+/// A vector load that writes LDS itself: lane l at M0 plus the immediate plus l times its size.
+inline bool loads_to_lds(const Instruction& inst) {
+  return inst.pipe() == Pipe::vmem && (inst.mods.lds || inst.has(flag::to_lds));
+}
+
 /// Calls f(const Operand&) for every register operand that is written (named ones only).
 template <class F>
 void for_each_def(const Instruction& inst, F&& f) {

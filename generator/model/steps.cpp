@@ -70,6 +70,10 @@ class Atoms {
 };
 
 unsigned data_dwords(const Instruction& inst) {
+  if (isa::loads_to_lds(inst)) {
+    const std::string_view name = inst.info().name;
+    return name.ends_with("b128") ? 4 : name.ends_with("b96") ? 3 : 1;
+  }
   if (inst.has(flag::load) && inst.dst_count > 0) return inst.dst[0].width;
   unsigned dwords = 0;
   for (unsigned i = 1; i < inst.src_count; ++i)

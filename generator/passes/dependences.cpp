@@ -78,35 +78,50 @@ class GraphBuilder {
   /// LDS accesses keep order where one stores, except that a ring's stages work on different buffers
   /// between two barriers; global accesses keep order where one stores to the same object.
   void memory(std::uint32_t i) {
+    const isa::Instruction& mi = block_.insts[i].mi;
+    if (mi.pipe() == Pipe::lds || isa::loads_to_lds(mi)) lds_memory(i);
+    if (mi.pipe() == Pipe::vmem) global_memory(i);
+  }
+
+  static bool reads_lds(const isa::Instruction& mi) {
+    return mi.has(isa::flag::load) && !isa::loads_to_lds(mi);
+  }
+
+  void lds_memory(std::uint32_t i) {
     const ir::Instruction& inst = block_.insts[i];
-    if (inst.mi.pipe() == Pipe::lds) {
-      const bool store = !inst.mi.has(isa::flag::load);
-      for (const std::uint32_t other : lds_) {
-        const ir::Instruction& before = block_.insts[other];
-        if (!store && before.mi.has(isa::flag::load)) continue;
-        const bool other_buffer = inst.mem.ring && before.mem.ring && inst.stage != before.stage;
-        if (!other_buffer) edge(other, i, 1);
-      }
-      edge(last_barrier_, i, 1);
-      lds_.push_back(i);
-    } else if (inst.mi.pipe() == Pipe::vmem) {
-      const bool store = inst.mi.has(isa::flag::store | isa::flag::atomic);
-      for (const std::uint32_t other : global_) {
-        const ir::Instruction& before = block_.insts[other];
-        const bool other_store = before.mi.has(isa::flag::store | isa::flag::atomic);
-        if ((store || other_store) && before.mem.object == inst.mem.object) edge(other, i, 1);
-      }
-      if (store) edge(last_barrier_, i, 1);
-      global_.push_back(i);
+    for (const std::uint32_t other : lds_) {
+      const ir::Instruction& before = block_.insts[other];
+      if (reads_lds(inst.mi) && reads_lds(before.mi)) continue;
+      const bool other_buffer = inst.mem.ring && before.mem.ring && inst.stage != before.stage;
+      if (!other_buffer) edge(other, i, 1);
     }
+    edge(last_barrier_, i, 1);
+    lds_.push_back(i);
+  }
+
+  void global_memory(std::uint32_t i) {
+    const ir::Instruction& inst = block_.insts[i];
+    const bool store = inst.mi.has(isa::flag::store | isa::flag::atomic);
+    for (const std::uint32_t other : global_) {
+      const ir::Instruction& before = block_.insts[other];
+      const bool other_store = before.mi.has(isa::flag::store | isa::flag::atomic);
+      const bool same = before.mem.space == inst.mem.space && before.mem.object == inst.mem.object;
+      if ((store || other_store) && same) edge(other, i, 1);
+    }
+    if (store) edge(last_barrier_, i, 1);
+    global_.push_back(i);
+  }
+
+  /// Clocks from an LDS access to the barrier behind it.
+  [[nodiscard]] unsigned result_of(const isa::Instruction& access) const {
+    if (isa::loads_to_lds(access)) return result_latency(access, *kernel_.target);
+    return access.has(isa::flag::load) ? 1 : kernel_.target->timing.lds_latency;
   }
 
   void fixed_order(std::uint32_t i) {
     const isa::Instruction& mi = block_.insts[i].mi;
     if (mi.pipe() == Pipe::barrier) {
-      for (const std::uint32_t access : lds_)
-        edge(access, i,
-             block_.insts[access].mi.has(isa::flag::load) ? 1 : kernel_.target->timing.lds_latency);
+      for (const std::uint32_t access : lds_) edge(access, i, result_of(block_.insts[access].mi));
       for (const std::uint32_t access : global_)
         if (block_.insts[access].mi.has(isa::flag::store)) edge(access, i, 1);
       lds_.clear();
@@ -130,6 +145,18 @@ class GraphBuilder {
 };
 
 }  // namespace
+
+std::vector<std::uint32_t> DependenceGraph::falling() const {
+  std::vector<std::uint32_t> order, open = predecessor_count;
+  order.reserve(open.size());
+  for (std::uint32_t i = 0; i < open.size(); ++i)
+    if (open[i] == 0) order.push_back(i);
+  for (std::size_t at = 0; at < order.size(); ++at)
+    for (const Dependence& d : successors[order[at]])
+      if (--open[d.to] == 0) order.push_back(d.to);
+  std::ranges::reverse(order);
+  return order;
+}
 
 unsigned result_latency(const isa::Instruction& inst, const target::Target& target) {
   const target::Timing& t = target.timing;

@@ -19,6 +19,9 @@ struct Dependence {
 struct DependenceGraph {
   std::vector<std::vector<Dependence>> successors;
   std::vector<std::uint32_t> predecessor_count;
+
+  /// Instructions, each behind all its successors.
+  [[nodiscard]] std::vector<std::uint32_t> falling() const;
 };
 
 /// Clocks from issue to a usable result, by pipe (target.timing).

@@ -33,8 +33,13 @@ Result<void> merge_blocks(ir::Kernel& kernel);
 
 /// List scheduling inside each block: loads early, dequantisation in the shadow of matrix
 /// instructions, register pressure held under the kernel's budget.
-/// `margin` VGPRs of the budget are left free for tuple alignment and bank wishes.
-Result<void> schedule(ir::Kernel& kernel, int margin = 4);
+struct ScheduleOptions {
+  int margin = 4;  ///< VGPRs of the budget that are left free for tuple alignment and bank wishes
+  /// In loops loads go out in the order of their use, each before the next one's registers are read, so that
+  /// no wait is for all loads (refill_order.hpp).
+  bool ordered_refills = false;
+};
+Result<void> schedule(ir::Kernel& kernel, const ScheduleOptions& options = {});
 
 struct RegisterOptions {
   bool bank_aware = true;  ///< technique 4; off = first fit without bank wishes
@@ -77,7 +82,7 @@ struct Options {
   bool measure_register_need = true;
   bool merge_blocks = false;
   bool schedule = true;
-  int schedule_margin = 4;  ///< VGPRs that scheduling leaves free
+  ScheduleOptions scheduling;
   bool delay_alu = true;
   bool clauses = true;
   bool dealloc_vgprs = true;

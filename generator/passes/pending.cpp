@@ -38,10 +38,6 @@ Counter scalar_counter(const target::Target& target) {
   return target.has_split_counters() ? Counter::km : Counter::lgkm;
 }
 
-bool writes_lds_from_memory(const isa::Instruction& inst) {
-  return inst.pipe() == Pipe::vmem && (inst.has(flag::to_lds) || inst.mods.lds);
-}
-
 }  // namespace
 
 bool Need::covers(const Need& other) const {
@@ -102,7 +98,7 @@ Pending::Pending(const ir::Kernel* kernel, WaitOptions options) : kernel_(kernel
 }
 
 Counter Pending::vector_counter(const isa::Instruction& inst) const {
-  const bool returns = is_vector_load(inst) || writes_lds_from_memory(inst);
+  const bool returns = is_vector_load(inst) || isa::loads_to_lds(inst);
   return returns || kernel_->target->waits.vscnt == 0 ? Counter::vm : Counter::vs;
 }
 
@@ -140,11 +136,18 @@ Need Pending::required(const ir::Instruction& inst) const {
       require(need, Counter::lgkm, u);
       require(need, Counter::km, u);
     });
-  if (touches_lds_memory(mi)) require(need, Counter::vm, lds_dma);
+  if (touches_lds_memory(mi)) {
+    require(need, Counter::vm, lds_dma);
+    // The other stages of a ring are at other buffers.
+    for (unsigned stage = 0; stage < stages; ++stage)
+      if (!inst.mem.ring || stage == std::min<unsigned>(inst.stage, stages - 1))
+        require(need, Counter::vm, ring_dma + stage);
+  }
   // Of a barrier in two halves the signal says that this wave's accesses are done.
   if (mi.pipe() == Pipe::barrier && mi.op != Opcode::s_barrier_wait) {
     require(need, Counter::lgkm, lds_access);
     require(need, Counter::vm, lds_dma);
+    for (unsigned stage = 0; stage < stages; ++stage) require(need, Counter::vm, ring_dma + stage);
     require(need, Counter::vm, shared_global);
     require(need, Counter::vs, shared_global);
   }
@@ -179,7 +182,8 @@ void Pending::issue(const ir::Instruction& inst) {
     case Pipe::vmem: {
       const Counter c = vector_counter(mi);
       advance(c);
-      if (writes_lds_from_memory(mi)) mark(c, lds_dma);
+      if (isa::loads_to_lds(mi))
+        mark(c, inst.mem.ring ? ring_dma + std::min<unsigned>(inst.stage, stages - 1) : unsigned{lds_dma});
       if (is_shared_global(inst.mem)) mark(c, shared_global);
       isa::for_each_def(mi,
                         [&](const isa::Operand& o) { for_each_unit(o, [&](unsigned u) { mark(c, u); }); });

@@ -54,12 +54,15 @@ class Pending {
   [[nodiscard]] bool outstanding(Counter c) const { return age(c, any_operation) != absent; }
 
  private:
+  static constexpr unsigned stages = 3;
   // Purposes other than a register; they share the age tables.
   enum Slot : unsigned {
     lds_access = unit::count,  ///< LDS memory read or written by this wave
-    lds_dma,                   ///< vector loads that write LDS
-    shared_global,             ///< global memory that other waves use behind a barrier
-    unordered,                 ///< scalar loads and messages: only a wait for 0 says anything
+    lds_dma,                   ///< vector loads that write LDS, outside rings
+    ring_dma,                  ///< … a ring's current buffer, one slot for each pipeline stage
+    ring_dma_end = ring_dma + stages,
+    shared_global = ring_dma_end,  ///< global memory that other waves use behind a barrier
+    unordered,                     ///< scalar loads and messages: only a wait for 0 says anything
     any_operation,
     slot_count,
   };

@@ -37,6 +37,11 @@ struct RegisterUse {
 /// Index of the address operand of an LDS access: always the first source.
 constexpr unsigned lds_address = 0;
 
+/// Loads to LDS find their buffer by M0, which the loop computes itself.
+bool addresses_ring(const ir::Instruction& inst) {
+  return inst.mem.ring && inst.mem.object >= 0 && inst.mi.pipe() == isa::Pipe::lds;
+}
+
 class Rotation {
  public:
   Rotation(ir::Kernel& kernel, std::size_t block, const PipelineOptions& options)
@@ -118,7 +123,7 @@ Result<void> Rotation::analyse() {
       u.defined = true;
       u.first_def_stage = std::min<unsigned>(u.first_def_stage, inst.stage);
     });
-    if (inst.mem.ring && inst.mem.object >= 0) {
+    if (addresses_ring(inst)) {
       const ir::LdsRegion& region = kernel_.lds[static_cast<std::size_t>(inst.mem.object)];
       ring_buffers_ = std::max(ring_buffers_, region.buffers);
       ring_distance_ = region.distance;
@@ -173,7 +178,7 @@ void Rotation::rename(ir::Instruction& inst, std::int64_t iteration) {
 
 void Rotation::address_ring(std::vector<ir::Instruction>& out, ir::Instruction& inst, std::int64_t iteration,
                             bool steady) {
-  if (!inst.mem.ring || ring_buffers_ == 1) return;
+  if (!addresses_ring(inst) || ring_buffers_ == 1) return;
   if (steady && rings_alternate()) return;  // the register points at the right buffer by itself
   const isa::Operand base = inst.mi.src[lds_address];
   const auto needed = static_cast<std::uint32_t>(iteration % ring_buffers_);

@@ -14,7 +14,7 @@ Result<void> run(ir::Kernel& kernel, const Options& options, const Observer& obs
       {"pipeline", true, [&](ir::Kernel& k) { return pipeline(k, options.pipeline); }},
       {"lower_loops", true, lower_loops},
       {"merge_blocks", options.merge_blocks, merge_blocks},
-      {"schedule", options.schedule, [&](ir::Kernel& k) { return schedule(k, options.schedule_margin); }},
+      {"schedule", options.schedule, [&](ir::Kernel& k) { return schedule(k, options.scheduling); }},
       {"assign_registers", true,
        [&](ir::Kernel& k) {
          return assign_registers(k, {options.bank_aware, options.measure_register_need});

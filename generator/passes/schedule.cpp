@@ -6,7 +6,9 @@
 // behind it: it goes out as soon as its registers are free, and so do the instructions that free
 // them. So in a pipelined GEMM loop the staged weights are dequantised and stored while the
 // fragments are on their way from LDS, the next global loads leave, and the matrix instructions run
-// in the shadow of all of these.
+// in the shadow of all of these. Where matrix instructions run beside the VALU, one follows another after the
+// clocks of the smallest of them, and other instructions go between: larger ones take twice as long, but
+// the waves of a SIMD share its pipe.
 //
 // Register pressure: while the live VGPRs stay under the budget less a margin (for bank and tuple
 // fragmentation) the order is by path; above it, by what frees most registers.
@@ -15,6 +17,7 @@
 
 #include "generator/passes/dependences.hpp"
 #include "generator/passes/passes.hpp"
+#include "generator/passes/refill_order.hpp"
 
 namespace wavejit::passes {
 namespace {
@@ -24,14 +27,23 @@ using isa::Pipe;
 class BlockScheduler {
  public:
   BlockScheduler(const ir::Kernel& kernel, const ir::Block& block, const ir::RegisterUnits& units,
-                 const BitSet& live_in, const BitSet& live_out, int margin)
+                 const BitSet& live_in, const BitSet& live_out, const ScheduleOptions& options)
       : kernel_(kernel),
         block_(block),
         units_(units),
         graph_(build_dependences(kernel, block, units)),
         live_(live_in),
         live_out_(live_out),
-        limit_(static_cast<int>(kernel.vgpr_budget) - margin) {}
+        limit_(static_cast<int>(kernel.vgpr_budget) - options.margin) {
+    const target::Timing& time = kernel.target->timing;
+    if (time.valu_queue == 0) gap_ = time.valu_issue;
+    if (!options.ordered_refills) return;
+    if (block.is_loop_body) {
+      order_refills(graph_, kernel, block, units);
+    } else if (&block != &kernel.blocks.back() && (&block + 1)->is_loop_body) {
+      keep_load_order(graph_, block);
+    }
+  }
 
   std::vector<ir::Instruction> run();
 
@@ -42,6 +54,12 @@ class BlockScheduler {
   /// Change of the number of live vector half registers if `i` were issued now.
   [[nodiscard]] int pressure_change(std::uint32_t i) const;
   void issue(std::uint32_t i);
+  [[nodiscard]] bool runs_beside_valu(std::uint32_t i) const {
+    return block_.insts[i].mi.pipe() == Pipe::matrix && !kernel_.target->timing.matrix_holds_valu;
+  }
+  [[nodiscard]] std::int64_t available(std::uint32_t i) const {
+    return runs_beside_valu(i) ? std::max(ready_at_[i], matrix_free_) : ready_at_[i];
+  }
   [[nodiscard]] std::size_t pick(const std::vector<std::uint32_t>& ready) const;
 
   const ir::Kernel& kernel_;
@@ -55,14 +73,14 @@ class BlockScheduler {
   std::vector<std::uint32_t> uses_left_;
   std::vector<std::int64_t> path_, ready_at_;
   std::vector<ir::RegisterAccesses> accesses_;
-  std::int64_t clock_ = 0;
-  int pressure_ = 0;  // halves
+  std::int64_t clock_ = 0, gap_ = 1;
+  std::int64_t matrix_free_ = 0;  ///< where matrix instructions run beside the VALU: when the next one can
+  int pressure_ = 0;              // halves
 };
 
 void BlockScheduler::path_lengths() {
-  const std::size_t n = block_.insts.size();
-  path_.assign(n, 0);
-  for (std::size_t i = n; i-- > 0;) {
+  path_.assign(block_.insts.size(), 0);
+  for (const std::uint32_t i : graph_.falling()) {
     const isa::Instruction& mi = block_.insts[i].mi;
     if (graph_.successors[i].empty() || (mi.pipe() == Pipe::vmem && mi.has(isa::flag::load)))
       path_[i] =
@@ -119,7 +137,8 @@ void BlockScheduler::issue(std::uint32_t i) {
       live_.set(u);
       pressure_ += is_vector(u) ? 1 : 0;
     });
-  clock_ = std::max(clock_ + 1, ready_at_[i]);
+  clock_ = std::max(clock_ + gap_, available(i));
+  if (runs_beside_valu(i)) matrix_free_ = clock_ + kernel_.target->wmma16.cycles;
   for (const Dependence& d : graph_.successors[i]) {
     ready_at_[d.to] = std::max(ready_at_[d.to], clock_ + d.latency);
     --graph_.predecessor_count[d.to];
@@ -135,7 +154,7 @@ std::size_t BlockScheduler::pick(const std::vector<std::uint32_t>& ready) const 
     const std::uint32_t i = ready[r];
     const int change = pressure_change(i);
     const bool fits = change <= 0 || (pressure_ + change + 1) / 2 <= limit_;
-    const std::int64_t wait = std::max<std::int64_t>(ready_at_[i] - clock_ - 1, 0);
+    const std::int64_t wait = std::max<std::int64_t>(available(i) - clock_ - gap_, 0);
     bool better = false;
     if (best_path < 0 || fits != best_fits) {
       better = best_path < 0 || fits;
@@ -184,7 +203,7 @@ std::vector<ir::Instruction> BlockScheduler::run() {
 
 }  // namespace
 
-Result<void> schedule(ir::Kernel& kernel, int margin) {
+Result<void> schedule(ir::Kernel& kernel, const ScheduleOptions& options) {
   const ir::Cfg cfg = ir::build_cfg(kernel);
   const ir::RegisterUnits units(kernel);
   const ir::ExecMask exec(kernel, cfg);
@@ -192,7 +211,7 @@ Result<void> schedule(ir::Kernel& kernel, int margin) {
   for (std::size_t b = 0; b < kernel.blocks.size(); ++b) {
     if (kernel.blocks[b].insts.size() < 3) continue;
     kernel.blocks[b].insts =
-        BlockScheduler(kernel, kernel.blocks[b], units, live.live_in[b], live.live_out[b], margin).run();
+        BlockScheduler(kernel, kernel.blocks[b], units, live.live_in[b], live.live_out[b], options).run();
   }
   return {};
 }

@@ -97,6 +97,7 @@ constexpr Target base{
     .generation = Generation::gfx9,
     .wave_size = 64,
     .compute_units = 0,
+    .xcds = 8,
     .simds_per_wgp = 4,
     .max_waves_per_simd = 8,
     .vgprs_per_simd = 512,

@@ -101,6 +101,9 @@ struct Target {
   Generation generation;
   std::uint8_t wave_size;
   std::uint16_t compute_units;
+  /// Dies with an L2 each, to which workgroups are dealt in turn (the whole device; in another partition
+  /// there are fewer, and an order of tiles for this many is merely another order).
+  std::uint8_t xcds = 1;
   std::uint8_t simds_per_wgp;  ///< SIMDs that one workgroup can be spread over
   std::uint8_t max_waves_per_simd;
   std::uint16_t vgprs_per_simd;       ///< registers per lane and SIMD

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
 // Set-up of the matrix kernel; its loop is loop.cpp, its end epilogue.cpp.
-#include "templates/w4a16/build.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -37,7 +35,6 @@ void Emitter::entry_state() {
   entry.user_sgprs = 2;
   entry.kernarg = b_.fixed(isa::RegClass::sgpr, "kernarg", 0, 2);
   entry.workgroup_id[0] = b_.fixed(isa::RegClass::sgpr, "workgroup", entry.user_sgprs);
-  if (by_column()) entry.workgroup_id[1] = b_.fixed(isa::RegClass::sgpr, "workgroup_n", entry.user_sgprs + 1);
   entry.workitem_id = b_.fixed(isa::RegClass::vgpr, "workitem", 0);
 }
 
@@ -63,19 +60,6 @@ void Emitter::load_arguments() {
 }
 
 void Emitter::find_place() {
-  if (by_column()) {
-    // Launched like the W4A16 kernels of other targets: rows of tiles along x, columns along y.
-    place_.tile_m = b_.kernel().entry.workgroup_id[0];
-    place_.tile_n = b_.kernel().entry.workgroup_id[1];
-    place_.slice = place_.set = imm(0);
-    place_.row0 = b_.sgpr("row0");
-    place_.column0 = n0_ = b_.sgpr("n0");
-    place_.row_end = m_;
-    place_.column_end = imm(p_.n);
-    b_.note("first row of the tile").emit(s_mul_i32, {place_.row0}, {place_.tile_m, imm(c_.bm)});
-    b_.note("first column of the tile").emit(s_mul_i32, {n0_}, {place_.tile_n, imm(c_.bn)});
-    return;
-  }
   ScheduleInputs in;
   in.workgroup = b_.kernel().entry.workgroup_id[0];
   in.m = m_;
@@ -85,7 +69,7 @@ void Emitter::find_place() {
     in.group_rows = pointers_[static_cast<std::size_t>(position)];
     in.group_rows_argument = static_cast<std::int16_t>(position);
   }
-  place_ = emit_schedule(b_, schedule_of(p_, c_), in);
+  place_ = emit_schedule(b_, schedule_of(p_, c_, *b_.kernel().target), in);
   exits_ = place_.exits;
   n0_ = b_.sgpr("n0");
   b_.note("first column of the tile").emit(s_mul_i32, {n0_}, {place_.tile_n, imm(c_.bn)});
@@ -126,13 +110,21 @@ void Emitter::scale_descriptors(const Operand& group0) {
   };
   const std::int64_t groups = p_.k / p_.group, stride = p_.scale_stride * scale_bytes();
   if (by_column()) {
-    scale_desc_ = exact_descriptor(b_, tensor("scales", imm(p_.n), stride, groups * scale_bytes()), n0_, {});
+    // The slice's first group.
+    const auto group_bytes = [&](const char* name, std::int64_t size) {
+      if (group0.is_const()) return Operand{};
+      const Operand offset = b_.sgpr(name);
+      b_.emit(s_mul_i32, {offset}, {group0, imm(size)});
+      return offset;
+    };
+    scale_desc_ = exact_descriptor(b_, tensor("scales", imm(p_.n), stride, groups * scale_bytes()), n0_,
+                                   group_bytes("slice_scales", scale_bytes()));
     if (!packed_zeros()) return;
     const Operand word_row = b_.sgpr("zero_row0");
     b_.note("word row of the tile's first zero points").emit(s_lshr_b32, {word_row}, {n0_, imm(3)});
     zero_desc_ = exact_descriptor(
         b_, tensor("zero_points", imm(zero_point_rows(p_)), p_.zero_point_stride * 4, groups * 4), word_row,
-        {});
+        group_bytes("slice_zeros", 4));
     return;
   }
   const Operand column_bytes = b_.sgpr("scale_column"), row = product_row("row_s", group0, groups),
@@ -220,7 +212,8 @@ void Emitter::global_addresses() {
   for (unsigned kb = 0; kb < t_.blocks; ++kb) {
     a_data_.emplace_back();
     w_data_.emplace_back();
-    for (unsigned p = 0; p < t_.passes; ++p) a_data_[kb].push_back(b_.vgpr(fmt::format("a{}_{}", kb, p), 4));
+    for (unsigned p = 0; p < t_.passes && !c_.lds_dma; ++p)
+      a_data_[kb].push_back(b_.vgpr(fmt::format("a{}_{}", kb, p), 4));
     for (unsigned j = 0; j < t_.tiles_n; ++j) w_data_[kb].push_back(b_.vgpr(fmt::format("w{}_{}", kb, j), 4));
   }
 }
@@ -272,8 +265,15 @@ void Emitter::scale_addresses(unsigned j, const Operand& column) {
 }
 
 void Emitter::lds_addresses() {
-  lds_write_ = b_.vgpr("lds_write");
-  b_.note("LDS address of this work-item's slot").emit(v_lshlrev_b32, {lds_write_}, {imm(4), tid_});
+  if (c_.lds_dma) {
+    const Operand first = b_.sgpr("first_item");
+    lds_write_ = b_.sgpr("lds_write");
+    b_.emit(v_readfirstlane_b32, {first}, {tid_});
+    b_.note("LDS address of this wave's first slot").emit(s_lshl_b32, {lds_write_}, {first, imm(4)});
+  } else {
+    lds_write_ = b_.vgpr("lds_write");
+    b_.note("LDS address of this work-item's slot").emit(v_lshlrev_b32, {lds_write_}, {imm(4), tid_});
+  }
   const Operand row = b_.vgpr("read_row"), fold = b_.vgpr("read_fold"), slot = b_.vgpr("read_slot");
   const Operand wave_rows = b_.sgpr("wave_rows");
   b_.emit(s_mov_b32, {wave_rows}, {imm(t_.wave_m)});
@@ -297,12 +297,10 @@ void Emitter::clear_accumulators() {
     }
 }
 
-void Emitter::run() {
-  entry_state();
+/// What the loop needs in registers, and the loop.
+void Emitter::products() {
   ir::Kernel& k = b_.kernel();
   k.lds.push_back({"activations", 0, t_.lds_bytes, c_.lds_buffers, t_.buffer_bytes});
-  load_arguments();
-  find_place();
   make_descriptors();
   dequant_.setup(b_);
   lane_ids();
@@ -310,18 +308,6 @@ void Emitter::run() {
   lds_addresses();
   clear_accumulators();
   const std::size_t setup = k.blocks.size() - 1;
-  const auto loop_start = [&] {
-    for (const ir::Induction& i : inductions_) {
-      ir::Instruction init;
-      init.mi.op = s_mov_b32;
-      init.mi.dst_count = init.mi.src_count = 1;
-      init.mi.dst[0] = i.reg;
-      init.mi.src[0] = imm(0);
-      auto& insts = k.blocks[setup].insts;
-      insts.insert(insts.begin(), std::move(init));
-      for (auto& [block, index] : skips_) index += block == setup ? 1 : 0;
-    }
-  };
   if (slices_.filled < c_.split_k) {
     b_.note("an empty slice stores zeros").emit(s_cmp_ge_u32, {}, {place_.slice, imm(slices_.filled)});
     skips_.emplace_back(setup, b_.current().insts.size());
@@ -334,8 +320,25 @@ void Emitter::run() {
   multiply();
   b_.current().loop->inductions = inductions_;
   b_.set_stage(0);
-  loop_start();
+  for (const ir::Induction& i : inductions_) {
+    ir::Instruction init;
+    init.mi.op = s_mov_b32;
+    init.mi.dst_count = init.mi.src_count = 1;
+    init.mi.dst[0] = i.reg;
+    init.mi.src[0] = imm(0);
+    auto& insts = k.blocks[setup].insts;
+    insts.insert(insts.begin(), std::move(init));
+    for (auto& [block, index] : skips_) index += block == setup ? 1 : 0;
+  }
+}
 
+void Emitter::run() {
+  entry_state();
+  ir::Kernel& k = b_.kernel();
+  load_arguments();
+  find_place();
+  // K = 0: sums of nothing; no tensor but the output (and a bias) has a byte.
+  p_.k == 0 ? clear_accumulators() : products();
   const std::uint32_t after = b_.block("epilogue", partial() ? "store the slice" : "round, pack, store");
   epilogue();
   const std::uint32_t end = b_.block("end", "");
@@ -350,7 +353,7 @@ ir::Kernel build(const Problem& problem, const Config& config, const target::Tar
   k.name = fmt::format("{}_{}{}_n{}_k{}_g{}_t{}x{}x{}_s{}", name(problem.op), name(problem.activation),
                        problem.zero_points != ZeroPoints::symmetric ? "_z" : "", problem.n, problem.k,
                        problem.group, config.bm, config.bn, config.bk, config.split_k);
-  k.args = problem.op == Operation::w4a16 ? w4a16::arguments(problem) : arguments(problem, config, 0);
+  k.args = arguments(problem, config, 0);
   k.kernarg_size = kernarg_size(k.args);
   k.workgroup_size = config.waves * target.wave_size;
   k.vgpr_budget =

@@ -4,9 +4,9 @@
 //
 // Clocks of a workgroup's step of bk along K, r workgroups on a compute unit:
 //   matrix = instructions x clocks / SIMDs          valu = weights x VALU per weight x waves_m / 64 x 4 /
-//   SIMDs lds    = (reads + writes) bytes / port          level2 = bytes / bytes per clock of a compute unit
+//   SIMDs lds    = (reads + writes) bytes / port          level2 = lines / bytes per clock of a compute unit
 //   own    = latency of a load + matrix + valu      a workgroup's own step, nothing overlapped
-//   c(r)   = max(matrix, valu, lds, level2, own / r) + 0.15 of the second largest
+//   c(r)   = max(matrix, valu, lds, level2, own / r) + 0.3 of the second largest
 // A workgroup adds 2.4 load latencies and two steps of matrix and VALU outside its loop; split-K adds the
 // workspace's traffic and 2.4 latencies for the second kernel. DRAM traffic is a floor. The constants come
 // from runs of model/estimate.hpp on a dozen kernels of both targets (tests/templates/cdna/test_select.cpp

@@ -15,12 +15,13 @@ passes::Options pass_options(const Config& c) {
   o.scalar_offsets = c.techniques.scalar_offsets;
   o.pipeline = {c.pipeline_depth, c.unroll};
   o.bank_aware = c.techniques.bank_assignment;
+  o.scheduling.ordered_refills = true;
   return o;
 }
 
 /// Registers that are live at the loop's end whatever the schedule: accumulators and loads in flight.
 unsigned fewest_registers(const Config& c, const Tile& t) {
-  const unsigned loads = 4 * t.blocks * (t.passes + 2 * t.tiles_n);
+  const unsigned loads = 4 * t.blocks * ((c.lds_dma ? 0 : t.passes) + 2 * t.tiles_n);
   return t.accumulators * t.tiles_m * t.tiles_n + (c.pipeline_depth == 0 ? 0 : loads) + 8;
 }
 
@@ -50,7 +51,7 @@ Result<ir::Kernel> compile(const Problem& problem, Config& config, unsigned stag
   passes::Options options = pass_options(config);
   options.measure_register_need = config.waves_per_simd != 0;
   return compile_fitting(occupancies(problem, config, target), config.waves_per_simd, options, observer,
-                         [&] { return build(problem, config, target); });
+                         [&] { return build(problem, config, target); }, {4, 8, 12, 16});
 }
 
 }  // namespace wavejit::templates::cdna

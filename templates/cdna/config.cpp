@@ -11,6 +11,8 @@
 namespace wavejit::templates::cdna {
 namespace {
 
+constexpr std::string_view dma_suffix = " lds-dma";
+
 std::unexpected<Error> bad(std::string field, std::string given, std::string allowed) {
   return fail_field(ErrorCode::invalid_config, std::move(field), std::move(given), std::move(allowed));
 }
@@ -25,6 +27,14 @@ Result<void> check_ranges(const Config& c, const target::Target& target) {
   if (c.pipeline_depth > 2) return bad("pipeline_depth", c.pipeline_depth, "0, 1 or 2");
   if (c.unroll < 1 || c.unroll > 8) return bad("unroll", c.unroll, "between 1 and 8");
   if (c.lds_buffers < 1 || c.lds_buffers > 2) return bad("lds_buffers", c.lds_buffers, "1 or 2");
+  constexpr unsigned four_dwords = 1U << 3;
+  if (c.lds_dma && (target.lds_dma_dwords & four_dwords) == 0)
+    return bad("lds_dma", "on", fmt::format("off: {} has no 16-byte loads to LDS", target.name));
+  if (c.lds_dma && c.lds_buffers != 2)
+    return bad("lds_buffers", c.lds_buffers, "2 with lds_dma: one is filled while the other is read");
+  if (c.lds_dma && c.pipeline_depth > 1)
+    return bad("pipeline_depth", c.pipeline_depth,
+               "0 or 1 with lds_dma: two LDS buffers hold one step ahead");
   if (c.split_k < 1 || c.split_k > 16) return bad("split_k", c.split_k, "between 1 and 16");
   if (c.waves < 1 || c.waves * target.wave_size > target.max_workgroup_size)
     return bad("waves", c.waves,
@@ -49,8 +59,9 @@ Result<void> check_k(const Config& c, const Problem& p) {
   if (p.group % c.bk != 0 && !lanes_differ)
     return bad("bk", c.bk, fmt::format("a divisor of the group ({}): one scale serves one step", p.group));
   if (p.k % c.bk != 0) return bad("bk", c.bk, fmt::format("a divisor of k ({})", p.k));
-  if (p.op != Operation::int4_gemm && c.split_k != 1)
-    return bad("split_k", c.split_k, "1: only int4_gemm is split along K");
+  if (p.k == 0 && c.split_k != 1) return bad("split_k", c.split_k, "1: there is no K to split");
+  if (p.op == Operation::int4_grouped && c.split_k != 1)
+    return bad("split_k", c.split_k, "1: grouped products are not split along K");
   const Slices s = slices(c, p);
   if (s.filled * s.length != p.k)
     return bad("split_k", c.split_k,
@@ -131,10 +142,10 @@ std::string config_text(const Config& c) {
   const Techniques& t = c.techniques;
   return fmt::format(
       "mfma {}x{}x{} waves {}x{} depth {} unroll {} lds {} occupancy {} split {} techniques "
-      "{:d}{:d}{:d}{:d}{:d}",
+      "{:d}{:d}{:d}{:d}{:d}{}",
       c.bm, c.bn, c.bk, c.waves_m, c.waves_n, c.pipeline_depth, c.unroll, c.lds_buffers, c.waves_per_simd,
-      c.split_k, t.magic_dequant, t.pipelined_loads, t.exact_descriptors, t.bank_assignment,
-      t.scalar_offsets);
+      c.split_k, t.magic_dequant, t.pipelined_loads, t.exact_descriptors, t.bank_assignment, t.scalar_offsets,
+      c.lds_dma ? dma_suffix : "");
 }
 
 Result<Config> parse_config(const std::string& text) {
@@ -148,6 +159,7 @@ Result<Config> parse_config(const std::string& text) {
                   &c.bm, &c.bn, &c.bk, &c.waves_m, &c.waves_n, &c.pipeline_depth, &c.unroll, &c.lds_buffers,
                   &c.waves_per_simd, &c.split_k, on.data(), &on[1], &on[2], &on[3], &on[4]);
   c.waves = c.waves_m * c.waves_n;
+  c.lds_dma = text.ends_with(dma_suffix);
   c.techniques = {on[0] != 0, on[1] != 0, on[2] != 0, on[3] != 0, on[4] != 0};
   if (fields != 15 || config_text(c) != text) {
     Config example;

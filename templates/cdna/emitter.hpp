@@ -37,6 +37,7 @@ class Emitter {
   void global_addresses();
   void lds_addresses();
   void clear_accumulators();
+  void products();
   isa::Operand induction(const std::string& name, std::int64_t step);
   isa::Operand group_index(const isa::Operand& k_activations);
   isa::Operand group_offset(const isa::Operand& k_activations, std::int64_t distance);
@@ -45,6 +46,8 @@ class Emitter {
   void load(isa::Opcode op, const isa::Operand& data, const isa::Operand& offset, const isa::Operand& uniform,
             unsigned immediate, const isa::Operand& descriptor, std::string_view tensor);
   void global_loads();
+  void load_to_lds(unsigned block, unsigned pass, const isa::Operand& start, const isa::Operand& uniform);
+  isa::Operand lds_start(const isa::Operand& k_activations);
   void fill_lds();
   void multiply();
   void multiply_substep(unsigned block, unsigned substep, const std::vector<isa::Operand>& terms);
@@ -54,12 +57,18 @@ class Emitter {
   // Epilogue.
   struct OutputPlace {
     isa::Operand descriptor, column, offset, columns_left, full_exec;
+    isa::Operand bias_offset;  ///< VGPR: bytes of the lane's first column in the bias
   };
   OutputPlace output_place();
   std::vector<isa::Operand> column_values(unsigned i, unsigned unit) const;
+  std::vector<isa::Operand> bias_run(const OutputPlace& place, const isa::Operand& descriptor,
+                                     unsigned column);
+  void add_bias(const OutputPlace& place);
   void store_unit(const OutputPlace& place, unsigned i, unsigned unit);
   void guard(const OutputPlace& place, unsigned column);
   [[nodiscard]] bool partial() const { return c_.split_k > 1; }
+  /// With split-K the reduction adds it.
+  [[nodiscard]] bool has_bias() const { return p_.bias && !partial(); }
   [[nodiscard]] unsigned column_run() const { return t_.side == 32 ? 16 : 8; }
 
   /// W4A16: scales and zero points lie by column, [N, K/group]; in the other operations by group, [K/group,
@@ -89,12 +98,12 @@ class Emitter {
   isa::Operand activation_desc_, weight_desc_, scale_desc_, zero_desc_;
   isa::Operand tid_, lane_row_, lane_group_, wave_m_, wave_n_;
   std::vector<Load> a_loads_;                      ///< per pass; blocks by immediate
-  std::vector<std::vector<isa::Operand>> a_data_;  ///< [block][pass]
+  std::vector<std::vector<isa::Operand>> a_data_;  ///< [block][pass]; none with lds_dma
   std::vector<isa::Operand> w_offsets_;            ///< per tile of columns
   std::vector<std::vector<isa::Operand>> w_data_;  ///< [block][tile of columns]
   std::vector<Load> s_loads_, z_loads_;            ///< per tile of columns
   std::vector<isa::Operand> zero_bits_;            ///< packed zero points: per tile of columns
-  isa::Operand lds_write_;
+  isa::Operand lds_write_;              ///< VGPR: the work-item's slot; with lds_dma SGPR: the wave's first
   std::vector<isa::Operand> lds_read_;  ///< per substep
   std::vector<isa::Operand> acc_;       ///< [tiles_n][tiles_m]
   std::vector<ir::Induction> inductions_;

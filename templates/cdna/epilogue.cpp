@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Accumulators to output. A lane holds, for one row, runs of consecutive columns: 16 of each 32 with 32x32
-// instructions, 8 with pairs of 16x16 ones. Without split-K they are rounded once to nearest even (NaN kept)
+// instructions, 8 with pairs of 16x16 ones. Without split-K a bias is added, they are rounded once to nearest
+// even (NaN kept)
 // and stored; with split-K they go to the slice's part of the f32 workspace. Rows past M are dropped by the
 // descriptor; columns past N are masked by EXEC where N is not a multiple of the tile.
 #include <bit>
@@ -42,6 +43,10 @@ Emitter::OutputPlace Emitter::output_place() {
       .emit(v_mad_u32_u24, {o.column}, {wave_n_, wave_columns, run});
   b_.emit(v_mul_lo_u32, {o.offset}, {lane_row, s_stride});
   b_.emit(v_lshl_add_u32, {o.offset}, {o.column, imm(partial() ? 2 : 1), o.offset});
+  if (has_bias()) {
+    o.bias_offset = b_.vgpr("bias_offset");
+    b_.emit(v_lshlrev_b32, {o.bias_offset}, {imm(1), o.column});
+  }
   o.full_exec = b_.sgpr("full_exec", 2);
   b_.emit(s_mov_b64, {o.full_exec}, {isa::exec(64)});
   if (!partial()) output_rounder_.setup(b_);
@@ -66,6 +71,37 @@ void Emitter::guard(const OutputPlace& place, unsigned column) {
   b_.emit(s_sub_i32, {limit}, {place.columns_left, imm(column)});
   b_.emit(v_cmp_gt_i32, {inside}, {limit, place.column});
   b_.emit(s_mov_b64, {isa::exec(64)}, {inside});
+}
+
+/// f32 of the bias of column_run() columns from `column` on: 8 at a time where N is a multiple of 8, else
+/// one. Columns at or beyond N are out of the descriptor's bounds and read as 0.
+std::vector<Operand> Emitter::bias_run(const OutputPlace& place, const Operand& descriptor, unsigned column) {
+  const unsigned step = p_.n % 8 == 0 ? 8 : 1;
+  std::vector<Operand> values;
+  for (unsigned v = 0; v < column_run(); v += step) {
+    const Operand loaded = b_.vgpr("bias", (step + 1) / 2);
+    ir::Instruction& inst = b_.emit(step == 8 ? buffer_load_b128 : buffer_load_u16, {loaded},
+                                    {place.bias_offset, descriptor, imm(0)});
+    inst.mi.mods.offen = true;
+    inst.mi.mods.offset = static_cast<std::int32_t>(2 * (column + v));
+    inst.mem = {ir::MemoryTag::Space::global, static_cast<std::int16_t>(argument("bias")), false};
+    for (unsigned e = 0; e < step; ++e)
+      values.push_back(half_to_f32(b_, p_.activation, loaded.slice(e / 2), e % 2 == 1));
+  }
+  return values;
+}
+
+/// Adds the bias to every accumulator, before their one rounding.
+void Emitter::add_bias(const OutputPlace& place) {
+  const RowTensor tensor{"bias", pointers_[static_cast<std::size_t>(argument("bias"))], imm(p_.n), 2, 2};
+  const Operand descriptor = exact_descriptor(b_, tensor, n0_, {});
+  for (unsigned unit = 0; unit < t_.wave_n / 32; ++unit) {
+    const std::vector<Operand> bias = bias_run(place, descriptor, 32 * unit);
+    for (unsigned i = 0; i < t_.tiles_m; ++i) {
+      const std::vector<Operand> sums = column_values(i, unit);
+      for (std::size_t v = 0; v < sums.size(); ++v) b_.emit(v_add_f32, {sums[v]}, {bias[v], sums[v]});
+    }
+  }
 }
 
 void Emitter::store_unit(const OutputPlace& place, unsigned i, unsigned unit) {
@@ -116,7 +152,9 @@ void Emitter::store_unit(const OutputPlace& place, unsigned i, unsigned unit) {
 }
 
 void Emitter::epilogue() {
+  lane_ids();
   const OutputPlace place = output_place();
+  if (has_bias()) add_bias(place);
   for (unsigned i = 0; i < t_.tiles_m; ++i)
     for (unsigned unit = 0; unit < t_.wave_n / 32; ++unit) store_unit(place, i, unit);
   if (place.columns_left.is_reg()) b_.emit(s_mov_b64, {isa::exec(64)}, {place.full_exec});

@@ -12,6 +12,9 @@ inline bool serves(const target::Target& target) {
   return target.generation == target::Generation::gfx9 && !target.matrix_shapes.empty();
 }
 
+/// The group that -1 stands for. K = 0 has none, and any will do: sums of nothing are zeros.
+inline std::int64_t all_of_k(const Problem& problem) { return problem.k == 0 ? 64 : problem.k; }
+
 Result<Problem> normalise(const Problem& problem, const target::Target& target);
 std::string canonical(const Problem& problem);
 Result<Config> normalise(const Config& config, const Problem& problem, const target::Target& target);

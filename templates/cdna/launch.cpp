@@ -30,12 +30,21 @@ Result<void> check_rows(const Problem& p, const Config& c, std::int64_t m) {
 
 void describe_tensor(Argument& a, const Problem& p, const Config& c, std::int64_t m) {
   const auto dense = [](std::int64_t stride, std::int64_t columns) { return stride == 0 ? columns : stride; };
-  const std::int64_t rows = grouped(p) ? m : p.batch * m, group_rows = sets(p) * (p.k / p.group);
+  const std::int64_t rows = grouped(p) ? m : p.batch * m, groups = p.k / p.group;
   if (a.name == "activations") describe(a, p.activation, rows, p.k, dense(p.activation_stride, p.k), 16);
   if (a.name == "weights")
     describe(a, DataType::i32, sets(p) * p.n, p.k / 8, dense(p.weight_stride, p.k / 8), 16);
-  if (a.name == "scales") describe(a, p.scale_type, group_rows, p.n, dense(p.scale_stride, p.n), 4);
-  if (a.name == "zero_points") describe(a, p.scale_type, group_rows, p.n, dense(p.zero_point_stride, p.n), 4);
+  if (p.op == Operation::w4a16) {
+    if (a.name == "scales") describe(a, p.activation, p.n, groups, dense(p.scale_stride, groups), 2);
+    if (a.name == "zero_points")
+      describe(a, DataType::i32, zero_point_rows(p), groups, dense(p.zero_point_stride, groups), 4);
+    // Loaded 16 bytes at a time where N is a multiple of 8.
+    if (a.name == "bias") describe(a, p.activation, p.n, p.n % 8 == 0 ? 4 : 2);
+  } else {
+    const std::int64_t stride = dense(p.scale_stride, p.n);  // of zero points, too
+    if (a.name == "scales" || a.name == "zero_points")
+      describe(a, p.scale_type, sets(p) * groups, p.n, stride, 4);
+  }
   if (a.name == "output")
     describe(a, p.activation, rows, p.n, dense(p.output_stride, p.n), output_alignment(p));
   if (a.name == "workspace") describe(a, DataType::f32, p.batch * c.split_k * m, p.n, p.n, 16);
@@ -78,8 +87,9 @@ Result<void> decode_grid(Launch& l, const Problem& p, const Config& c, std::int6
 
 }  // namespace
 
-Schedule schedule_of(const Problem& problem, const Config& config) {
+Schedule schedule_of(const Problem& problem, const Config& config, const target::Target& target) {
   Schedule s;
+  s.xcds = target.xcds;
   s.bm = config.bm;
   s.bn = config.bn;
   s.n = problem.n;
@@ -101,12 +111,14 @@ std::vector<ir::KernelArg> arguments(const Problem& problem, const Config& confi
     buffer("activations");
     buffer("weights");
     buffer("scales");
-    if (problem.zero_points == ZeroPoints::additive) buffer("zero_points");
+    if (problem.zero_points != ZeroPoints::symmetric) buffer("zero_points");
+    if (problem.bias && config.split_k == 1) buffer("bias");
     buffer(config.split_k > 1 ? "workspace" : "output", Access::write);
     if (grouped(problem)) buffer("group_rows");
   } else {
     buffer("workspace");
     buffer("output", Access::write);
+    if (problem.bias) buffer("bias");
   }
   args.push_back({"m", ir::ArgKind::scalar, offset, 4, Access::read});
   return args;
@@ -134,12 +146,12 @@ Result<Launch> launch(const Problem& problem, const Config& config, unsigned sta
   const std::int64_t threads =
       stage == 0 ? static_cast<std::int64_t>(config.waves) * target.wave_size : reduce_threads(problem);
   const std::int64_t grid =
-      stage == 0 ? workgroups(schedule_of(problem, config), m) : reduce_workgroups(problem, m);
+      stage == 0 ? workgroups(schedule_of(problem, config, target), m) : reduce_workgroups(problem, m);
   if (grid > limit || grid * threads >= (std::int64_t{1} << 32))
     return fail_field(ErrorCode::invalid_argument, "grid.x * block.x", fmt::format("{} * {}", grid, threads),
                       "below 2^32; a larger tile or fewer rows per launch would do");
   l.grid = {static_cast<std::uint32_t>(grid), 1, 1};
-  l.row_grid = stage == 0 ? row_grid(schedule_of(problem, config))
+  l.row_grid = stage == 0 ? row_grid(schedule_of(problem, config, target))
                           : RowGrid{.rows = 1, .factor = reduce_workgroups(problem, 1)};
   l.block = {static_cast<std::uint32_t>(threads), 1, 1};
   return with_arguments(std::move(l), problem, config, stage, m);

@@ -11,10 +11,10 @@
 namespace wavejit::templates::cdna {
 
 /// The order of tiles of stage 0.
-Schedule schedule_of(const Problem& problem, const Config& config);
+Schedule schedule_of(const Problem& problem, const Config& config, const target::Target& target);
 
-/// In kernarg order. Stage 0: activations, weights, scales, zero_points if any, output or (split_k > 1)
-/// workspace, group_rows if grouped, m. Stage 1: workspace, output, m.
+/// In kernarg order. Stage 0: activations, weights, scales, zero_points if any, bias if any and split_k is 1,
+/// output or (split_k > 1) workspace, group_rows if grouped, m. Stage 1: workspace, output, bias if any, m.
 std::vector<ir::KernelArg> arguments(const Problem& problem, const Config& config, unsigned stage);
 std::uint32_t kernarg_size(const std::vector<ir::KernelArg>& arguments);
 

@@ -63,6 +63,30 @@ void Emitter::load(isa::Opcode op, const Operand& data, const Operand& offset, c
   inst.mem = {ir::MemoryTag::Space::global, static_cast<std::int16_t>(argument(tensor)), false};
 }
 
+/// LDS address of the wave's first slot in the buffer of this step: buffers alternate with the steps.
+Operand Emitter::lds_start(const Operand& k_activations) {
+  const Operand odd = b_.sgpr("odd_step"), start = b_.sgpr("lds_start");
+  const std::int64_t step = static_cast<std::int64_t>(c_.bk) * 2;
+  b_.emit(s_and_b32, {odd}, {k_activations, imm(step)});
+  b_.emit(s_mul_i32, {odd}, {odd, imm(t_.buffer_bytes / step)});
+  b_.emit(s_add_u32, {start}, {odd, lds_write_});
+  return start;
+}
+
+/// Lane l of the wave fills the slot l behind M0, which is its work-item's own. The immediate counts in both
+/// memories.
+void Emitter::load_to_lds(unsigned block, unsigned pass, const Operand& start, const Operand& uniform) {
+  const unsigned immediate = block * t_.row_bytes;
+  const unsigned slot = block * t_.block_bytes + pass * t_.rows_per_pass * t_.row_bytes;
+  const Operand address = b_.vgpr("address");
+  b_.emit(v_add_nc_u32, {address}, {uniform, a_loads_[pass].offset});
+  b_.emit(s_add_u32, {isa::m0()}, {start, imm(slot - immediate)});
+  ir::Instruction& inst = b_.emit(buffer_load_b128, {}, {address, activation_desc_, imm(0)});
+  inst.mi.mods.offen = inst.mi.mods.lds = true;
+  inst.mi.mods.offset = static_cast<std::int32_t>(immediate);
+  inst.mem = {ir::MemoryTag::Space::lds, 0, true};
+}
+
 void Emitter::global_loads() {
   b_.set_stage(0);
   const Operand k_activations = induction("k_activations", static_cast<std::int64_t>(c_.bk) * 2);
@@ -70,12 +94,12 @@ void Emitter::global_loads() {
   const Operand scales = group_offset(k_activations, scale_distance());
   const Operand zeros = packed_zeros() ? group_offset(k_activations, 4) : scales;
   const isa::Opcode scale_load = scale_bytes() == 4 ? buffer_load_b32 : buffer_load_u16;
-  // In the order of their use, so that the wait for activations, the first of a step, leaves the others in
-  // flight.
-  for (unsigned kb = 0; kb < t_.blocks; ++kb)
-    for (unsigned p = 0; p < t_.passes; ++p)
-      load(buffer_load_b128, a_data_[kb][p], a_loads_[p].offset, k_activations, kb * t_.row_bytes,
-           activation_desc_, "activations");
+  // In the order of their use, so that the wait for the first of them leaves the others in flight.
+  if (!c_.lds_dma)
+    for (unsigned kb = 0; kb < t_.blocks; ++kb)
+      for (unsigned p = 0; p < t_.passes; ++p)
+        load(buffer_load_b128, a_data_[kb][p], a_loads_[p].offset, k_activations, kb * t_.row_bytes,
+             activation_desc_, "activations");
   for (const Load& s : s_loads_) load(scale_load, s.data, s.offset, scales, 0, scale_desc_, "scales");
   for (const Load& z : z_loads_)
     load(packed_zeros() ? buffer_load_b32 : scale_load, z.data, z.offset, zeros, 0, zero_desc_,
@@ -84,12 +108,17 @@ void Emitter::global_loads() {
     for (unsigned j = 0; j < t_.tiles_n; ++j)
       load(buffer_load_b128, w_data_[kb][j], w_offsets_[j], k_weights, kb * t_.span / 2, weight_desc_,
            "weights");
+  // Behind the barrier at which the waves meet, and weights can be dequantised before it.
+  if (!c_.lds_dma) return;
+  const Operand start = lds_start(k_activations);
+  for (unsigned kb = 0; kb < t_.blocks; ++kb)
+    for (unsigned p = 0; p < t_.passes; ++p) load_to_lds(kb, p, start, k_activations);
 }
 
 void Emitter::fill_lds() {
   b_.set_stage(1);
   for (unsigned kb = 0; kb < t_.blocks; ++kb)
-    for (unsigned p = 0; p < t_.passes; ++p) {
+    for (unsigned p = 0; p < t_.passes && !c_.lds_dma; ++p) {
       ir::Instruction& inst = b_.emit(ds_store_b128, {}, {lds_write_, a_data_[kb][p]});
       inst.mi.mods.offset =
           static_cast<std::int32_t>(kb * t_.block_bytes + p * t_.rows_per_pass * t_.row_bytes);
@@ -130,7 +159,7 @@ void Emitter::multiply_substep(unsigned block, unsigned substep, const std::vect
 }
 
 void Emitter::multiply() {
-  b_.set_stage(c_.lds_buffers > 1 ? 2 : 1);
+  b_.set_stage(c_.lds_buffers > 1 && !c_.lds_dma ? 2 : 1);
   std::vector<Operand> terms;
   for (unsigned j = 0; j < t_.tiles_n; ++j)
     terms.push_back(dequant_.terms(b_, {.scale = s_loads_[j].data,

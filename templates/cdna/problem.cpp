@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "templates/cdna/family.hpp"
 #include "templates/describe.hpp"
 
@@ -32,8 +34,8 @@ Result<void> check_types(const Problem& p, const target::Target& target) {
 
 Result<void> check_shape(const Problem& p) {
   if (p.n < 1 || p.n >= max_dimension) return bad("n", p.n, "between 1 and 2^31 - 1");
-  if (p.k < 1 || p.k >= max_dimension)
-    return bad("k", p.k, "between 1 and 2^31 - 1, a multiple of the group");
+  if (p.k < 0 || p.k >= max_dimension)
+    return bad("k", p.k, "between 0 and 2^31 - 1, a multiple of the group");
   if (p.group < 1 || p.group % 64 != 0)
     return bad("group", p.group, "a multiple of 64 that divides k, or -1 (one group, all of K)");
   if (p.k % p.group != 0) return bad("k", p.k, fmt::format("a multiple of the group ({})", p.group));
@@ -46,7 +48,7 @@ Result<void> check_shape(const Problem& p) {
     if (p.groups != 0) return bad("groups", p.groups, "0: only grouped products have groups");
   }
   // Rows of all products together are counted in 32 bits.
-  for (const std::int64_t rows : {p.n, p.k / p.group})
+  for (const std::int64_t rows : {p.n, std::max<std::int64_t>(p.k / p.group, 1)})
     if (products > max_dimension / rows)
       return bad(p.op == Operation::int4_grouped ? "groups" : "batch", products,
                  fmt::format("at most {}: all rows are counted in 31 bits", max_dimension / rows));
@@ -57,7 +59,7 @@ Result<void> check_shape(const Problem& p) {
 
 Result<Problem> normalise(const Problem& problem, const target::Target& target) {
   Problem p = problem;
-  if (p.group == -1) p.group = p.k;
+  if (p.group == -1) p.group = all_of_k(p);
   if (auto ok = check_types(p, target); !ok) return std::unexpected(ok.error());
   if (auto ok = check_shape(p); !ok) return std::unexpected(ok.error());
   // 128-bit loads: rows of weights start at multiples of 16 bytes, which K gives them.

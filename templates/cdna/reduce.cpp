@@ -31,13 +31,14 @@ class Reduce {
   void entry();
   void rows();
   Operand load_slice(unsigned slice);
+  void add_bias(const Operand& sum);
   void store(const Operand& sum);
 
   ir::Builder b_;
   const Problem& p_;
   unsigned slices_;
   PairRounder rounder_;
-  Operand workspace_, output_, m_, workgroup_;
+  Operand workspace_, output_, bias_, m_, workgroup_;
   Operand row_;            ///< of the output
   Operand workspace_row_;  ///< of slice 0
   Operand element_;        ///< VGPR: first column of the work-item
@@ -53,7 +54,11 @@ void Reduce::entry() {
   const Operand pointers = b_.sgpr("pointers", 4);
   m_ = b_.sgpr("m");
   b_.note("workspace, output").emit(s_load_b128, {pointers}, {k.entry.kernarg, imm(k.args[0].offset)});
-  b_.note("m").emit(s_load_b32, {m_}, {k.entry.kernarg, imm(k.args[2].offset)});
+  if (p_.bias) {
+    bias_ = b_.sgpr("bias", 2);
+    b_.note("bias").emit(s_load_b64, {bias_}, {k.entry.kernarg, imm(k.args[2].offset)});
+  }
+  b_.note("m").emit(s_load_b32, {m_}, {k.entry.kernarg, imm(k.args.back().offset)});
   workspace_ = pointers.slice(0, 2);
   output_ = pointers.slice(2, 2);
 }
@@ -100,6 +105,25 @@ Operand Reduce::load_slice(unsigned slice) {
   return data;
 }
 
+/// After the last slice, before the one rounding. A row of N columns: those past N read as 0.
+void Reduce::add_bias(const Operand& sum) {
+  const bool wide = sum.width == 4 && p_.n % 8 == 0;  // the alignment that launch() asks for
+  const Operand desc = exact_descriptor(b_, {"bias", bias_, imm(1), p_.n * 2, p_.n * 2}, imm(0), {}),
+                at = b_.vgpr("bias_at");
+  b_.emit(v_lshlrev_b32, {at}, {imm(1), element_});
+  for (unsigned v = 0; v < sum.width; v += wide ? 4 : 1) {
+    const Operand loaded = b_.vgpr("bias", wide ? 2 : 1);
+    ir::Instruction& inst = b_.emit(wide ? buffer_load_b64 : buffer_load_u16, {loaded}, {at, desc, imm(0)});
+    inst.mi.mods.offen = true;
+    inst.mi.mods.offset = static_cast<std::int32_t>(2 * v);
+    inst.mem = {ir::MemoryTag::Space::global, 2, false};
+    for (unsigned e = 0; e < (wide ? 4U : 1U); ++e) {
+      const Operand value = half_to_f32(b_, p_.activation, loaded.slice(e / 2), e % 2 == 1);
+      b_.emit(v_add_f32, {sum.slice(v + e)}, {value, sum.slice(v + e)});
+    }
+  }
+}
+
 void Reduce::store(const Operand& sum) {
   rounder_.setup(b_);
   const unsigned width = reduce_width(p_);
@@ -127,6 +151,7 @@ void Reduce::run() {
   for (unsigned s = 1; s < slices_; ++s)
     for (unsigned i = 0; i < sum.width; ++i)
       b_.emit(v_add_f32, {sum.slice(i)}, {sum.slice(i), partial[s].slice(i)});
+  if (p_.bias) add_bias(sum);
   store(sum);
   b_.block("end", "");
   b_.emit(s_endpgm, {}, {});
@@ -149,7 +174,8 @@ ir::Kernel build_reduce(const Problem& problem, const Config& config, const targ
   ir::Kernel k;
   k.target = &target;
   k.name = fmt::format("splitk_reduce_{}_n{}_b{}_s{}", name(problem.activation), problem.n, problem.batch,
-                       config.split_k);
+                       config.split_k) +
+           (problem.bias ? "_bias" : "");
   k.args = arguments(problem, config, 1);
   k.kernarg_size = kernarg_size(k.args);
   k.workgroup_size = static_cast<std::uint32_t>(reduce_threads(problem));

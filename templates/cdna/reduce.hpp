@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Stage 1 of split-K: output[r, n] = sum over slices s of workspace[b, s, r - b M, n] with r = b M .. b M + M
-// - 1, added in f32 in the order s = 0, 1, …, then rounded once to the output's type, nearest even. Bits
+// - 1, added in f32 in the order s = 0, 1, …, then bias[n] if there is one, then rounded once to the output's
+// type, nearest even. Bits
 // depend on nothing but the numbers: no atomics, one work-item per element. Each workgroup has a piece of one
 // row.
 #pragma once

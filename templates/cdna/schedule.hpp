@@ -25,9 +25,6 @@
 
 namespace wavejit::templates::cdna {
 
-/// MI300X and MI355X in their whole-device partition; in another partition the remap is merely another order.
-inline constexpr unsigned xcds_of_cdna = 8;
-
 struct Schedule {
   unsigned bm = 128, bn = 128;  ///< tile
   std::int64_t n = 0;           ///< columns of the output
@@ -35,7 +32,7 @@ struct Schedule {
   std::int64_t sets = 1;        ///< products side by side: batch, or groups
   bool grouped = false;
   unsigned group_m = 8;
-  unsigned xcds = xcds_of_cdna;
+  unsigned xcds = 1;  ///< of the target
 };
 
 std::int64_t tiles_n(const Schedule& schedule);

@@ -55,7 +55,7 @@ Result<std::vector<Selection>> select(const Problem& problem, const target::Targ
     const std::int64_t reach = end >= last_bucket ? last : std::min(end, last);
     const auto config = quickest(problem, target, end);
     if (!config) return std::unexpected(config.error());
-    if (!selections.empty() && config_text(selections.back().config) == config_text(*config)) {
+    if (!selections.empty() && canonical(selections.back().config) == canonical(*config)) {
       selections.back().last = reach;
     } else {
       selections.push_back(Selection{m, reach, *config});

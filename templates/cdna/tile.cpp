@@ -32,6 +32,7 @@ Tile::Tile(const Config& c, const Problem& p, const target::Target& target) {
 }
 
 Slices slices(const Config& c, const Problem& p) {
+  if (p.k == 0) return {};
   const std::int64_t unit = std::lcm<std::int64_t>(c.bk, p.group);
   const std::int64_t units = (p.k + unit - 1) / unit;
   Slices s;

@@ -49,7 +49,8 @@ struct Slices {
   std::int64_t length = 0;  ///< elements along K
   std::int64_t filled = 1;
 };
-/// Units are the larger of bk and the group; filled * length == K says that the Config is one we take.
+/// Units are the larger of bk and the group; filled * length == K says that the Config is one we take. K = 0
+/// is one empty slice.
 Slices slices(const Config& config, const Problem& problem);
 
 }  // namespace wavejit::templates::cdna

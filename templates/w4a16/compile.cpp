@@ -91,7 +91,7 @@ Result<ir::Kernel> compile(const Problem& problem, Config& config, unsigned stag
     config.waves_per_simd = waves;
     // A schedule that fills the budget to the brim may not pack into tuples: one more try with room.
     for (const int margin : {4, 16}) {
-      options.schedule_margin = margin;
+      options.scheduling.margin = margin;
       ir::Kernel kernel = build(problem, config, target);
       auto ok = passes::run(kernel, options, observer);
       // The occupancy asked for stays in the Config, though the registers may allow more: with that one

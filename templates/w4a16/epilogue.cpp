@@ -77,25 +77,11 @@ std::vector<Operand> Emitter::load_bias(const OutputPlace& place, unsigned j) {
 
 /// What load_bias() loaded, as eight f32.
 std::vector<Operand> Emitter::bias_values(const std::vector<Operand>& loaded) {
-  const bool bf16 = p_.activation == DataType::bf16, wide = loaded.size() == 1;
+  const bool wide = loaded.size() == 1;
   std::vector<Operand> values;
-  for (unsigned e = 0; e < 8; ++e) {
-    Operand half = wide ? loaded[0].slice(e / 2) : loaded[e];
-    const bool upper = wide && e % 2 == 1;
-    values.push_back(b_.vgpr("bias_f32"));
-    if (bf16 && upper) {
-      b_.emit(v_and_b32, {values.back()}, {imm(0xFFFF0000LL), half});
-    } else if (bf16) {
-      b_.emit(v_lshlrev_b32, {values.back()}, {imm(16), half});
-    } else {
-      if (upper) {
-        const Operand moved = b_.vgpr("bias_upper");
-        b_.emit(v_lshrrev_b32, {moved}, {imm(16), half});
-        half = moved;
-      }
-      b_.emit(v_cvt_f32_f16, {values.back()}, {half});
-    }
-  }
+  for (unsigned e = 0; e < 8; ++e)
+    values.push_back(
+        half_to_f32(b_, p_.activation, wide ? loaded[0].slice(e / 2) : loaded[e], wide && e % 2 == 1));
   return values;
 }
 

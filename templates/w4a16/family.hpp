@@ -22,7 +22,8 @@ inline constexpr Family family{
     .canonical = canonical,
     .normalise_config = normalise,
     .select = select,
-    .stages = [](const Problem&, const Config&) { return 1U; },
+    // Split along K on CDNA only: then a second kernel adds the slices.
+    .stages = [](const Problem&, const Config& c) { return c.path == Path::mfma && c.split_k > 1 ? 2U : 1U; },
     .compile = compile,
     .launch = launch,
 };

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+#include "templates/cdna/launch.hpp"
+
 #include <fmt/format.h>
 
 #include "templates/describe.hpp"
@@ -17,8 +19,10 @@ std::uint32_t output_alignment(const Problem& p) { return p.n % 8 == 0 && p.outp
 
 }  // namespace
 
-Result<Launch> launch(const Problem& problem, const Config& config, unsigned /*stage*/,
+Result<Launch> launch(const Problem& problem, const Config& config, unsigned stage,
                       const target::Target& target, std::int64_t m) {
+  if (config.path == Path::mfma || config.path == Path::decode)
+    return cdna::launch(problem, config, stage, target, m);
   Launch l;
   const std::int64_t threads = static_cast<std::int64_t>(config.waves) * target.wave_size;
   const std::int64_t tiles_m = ceil_div(m, config.bm), tiles_n = ceil_div(problem.n, config.bn);
@@ -37,9 +41,7 @@ Result<Launch> launch(const Problem& problem, const Config& config, unsigned /*s
   for (const ir::KernelArg& arg : args) {
     Argument a = argument_of(arg);
     if (a.name == "activations") describe(a, problem.activation, m, problem.k, problem.activation_stride, 16);
-    if (a.name == "weights")
-      describe(a, DataType::i32, problem.n, problem.k / 8, problem.weight_stride,
-               config.path == Path::mfma || config.path == Path::decode ? 16 : 4);
+    if (a.name == "weights") describe(a, DataType::i32, problem.n, problem.k / 8, problem.weight_stride, 4);
     if (a.name == "scales")
       describe(a, problem.activation, problem.n, problem.k / problem.group, problem.scale_stride, 2);
     if (a.name == "zero_points")

@@ -26,9 +26,10 @@ Result<Problem> normalise(const Problem& problem, const target::Target& target) 
     return fail_field(ErrorCode::unsupported, "target", std::string(target.name),
                       "one with v_dot2_bf16_bf16 and WMMA, gfx11 or gfx12, or with MFMA, gfx942 or gfx950");
   if (p.n < 1 || p.n >= max_dimension) return bad("n", p.n, "between 1 and 2^31 - 1");
-  if (p.k < 1 || p.k >= max_dimension)
-    return bad("k", p.k, "between 1 and 2^31 - 1, a multiple of the group");
-  if (p.group == -1) p.group = p.k;
+  const std::int64_t least_k = on_cdna ? 0 : 1;
+  if (p.k < least_k || p.k >= max_dimension)
+    return bad("k", p.k, fmt::format("between {} and 2^31 - 1, a multiple of the group", least_k));
+  if (p.group == -1) p.group = on_cdna ? cdna::all_of_k(p) : p.k;
   if (p.group < 1 || p.group % 32 != 0)
     return bad("group", problem.group,
                problem.group == -1
@@ -42,7 +43,6 @@ Result<Problem> normalise(const Problem& problem, const target::Target& target) 
                         "32 or a multiple of 64 on CDNA");
     if (p.k % 64 != 0)
       return fail_field(ErrorCode::unsupported, "k", std::to_string(p.k), "a multiple of 64 on CDNA");
-    if (p.bias) return fail_field(ErrorCode::unsupported, "bias", "true", "false on CDNA");
   }
 
   const auto activation = checked_stride("activation_stride", p.activation_stride, p.k, 8);

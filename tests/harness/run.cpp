@@ -203,7 +203,7 @@ Result<Report> run_resolved(const std::vector<Stage>& stages, const Request& req
   report.problem = r.problem;
   report.config = r.config;
   report.m = request.m;
-  const TileGrid grid(r.problem, r.config, r.launches.front(), request.m, request.group_rows);
+  const TileGrid grid(r.problem, r.config, *r.target, r.launches.front(), request.m, request.group_rows);
   report.tiles = choose_tiles(request, grid);
   report.tiles_in_all = grid.count();
   std::vector<std::uint64_t> workgroups;

@@ -31,7 +31,8 @@ std::vector<Product> products_of(const templates::Problem& problem, std::int64_t
 }
 
 TileGrid::TileGrid(const templates::Problem& problem, const templates::Config& config,
-                   const templates::Launch& launch, std::int64_t m, std::span<const std::int64_t> group_rows)
+                   const target::Target& target, const templates::Launch& launch, std::int64_t m,
+                   std::span<const std::int64_t> group_rows)
     : n_(problem.n),
       bm_(config.bm),
       bn_(config.bn),
@@ -39,11 +40,10 @@ TileGrid::TileGrid(const templates::Problem& problem, const templates::Config& c
       grid_x_(launch.grid[0]),
       products_(products_of(problem, m, group_rows)) {
   for (const Product& p : products_) first_.push_back(first_.back() + tiles_of(p.row_end - p.row_begin, bm_));
-  if (problem.op != templates::Operation::int4_gemm && problem.op != templates::Operation::int4_grouped)
-    return;
+  if (config.path != templates::Path::mfma) return;
   // The order of a CDNA launch: a wrong one would be caught by what each run wrote.
   namespace cdna = templates::cdna;
-  const cdna::Schedule schedule = cdna::schedule_of(problem, config);
+  const cdna::Schedule schedule = cdna::schedule_of(problem, config, target);
   for (std::int64_t id = 0; id < grid_x_; ++id) {
     const auto place = schedule.grouped ? cdna::place(schedule, group_rows, m, id)
                                         : std::optional(cdna::place(schedule, m, id));

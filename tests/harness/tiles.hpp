@@ -39,7 +39,7 @@ std::vector<Product> products_of(const templates::Problem& problem, std::int64_t
 class TileGrid {
  public:
   /// `group_rows`: sizes of a grouped problem's groups, which fit into m.
-  TileGrid(const templates::Problem& problem, const templates::Config& config,
+  TileGrid(const templates::Problem& problem, const templates::Config& config, const target::Target& target,
            const templates::Launch& launch, std::int64_t m, std::span<const std::int64_t> group_rows = {});
 
   /// Those that have rows.

@@ -98,7 +98,7 @@ Json to_json(const cache::Explanation& e) {
 Result<int> explain(const CacheOptions& options) {
   const auto job = resolve(options.problem);
   if (!job) return std::unexpected(job.error());
-  const unsigned stage = options.stage.value_or(templates::stages(job->problem, job->config) - 1);
+  const unsigned stage = options.stage.value_or(templates::product_stage(job->problem, job->config));
   const auto parts = cache::key_parts(job->problem, job->config, *job->target, options.problem.target, stage);
   if (!parts) return std::unexpected(parts.error());
   const cache::Key key = cache::make_key(*parts);
@@ -137,7 +137,8 @@ Action add_cache(CLI::App& app) {
   add("purge", "Remove every entry", purge);
   CLI::App* why = add("explain", "Why this kernel would be a hit or a miss, and its key", explain);
   why->add_option("--bundle", options->bundle, "Ask this bundle instead of the folder");
-  why->add_option("--stage", options->stage, "Which kernel of those that a launch runs; default the last");
+  why->add_option("--stage", options->stage,
+                  "Which kernel of those that a launch runs; default the one that multiplies");
   add_problem_options(*why, options->problem);
   return [options, chosen] {
     const auto result = (*chosen)(*options);

@@ -109,7 +109,7 @@ Result<StageModel> model_stage(const CallModel& call, unsigned stage, const targ
   s.dram_us =
       microseconds(model::memory_cycles(model::launch_traffic(shape, s.resident, target), target), target);
   s.binds = s.dram_us > s.computing_us ? "DRAM" : model::binding(s.busy, target);
-  if (options.estimate && s.counts.loop && has_loop(*kernel)) {
+  if (options.estimate && s.counts && s.counts->loop && has_loop(*kernel)) {
     const auto us = estimated_us(*kernel, shape, target);
     if (!us) return std::unexpected(us.error());
     s.estimate_us = *us;

@@ -123,7 +123,7 @@ Result<void> emit(const EmitOptions& options) {
   if (!job) return std::unexpected(job.error());
   if (options.problem.explain_choice) print_choice(stderr, *job);
   templates::GenerateOptions generate;
-  generate.stage = options.stage.value_or(templates::stages(job->problem, job->config) - 1);
+  generate.stage = options.stage.value_or(templates::product_stage(job->problem, job->config));
   const auto launch = templates::launch(job->problem, job->config, *job->target, job->m, generate.stage);
   if (!launch) return std::unexpected(launch.error());
 
@@ -168,7 +168,8 @@ Action add_emit(CLI::App& app) {
       ->allow_extra_args(false);
   app.add_option(
       "--stage", options->stage,
-      "Which of the kernels that a launch runs (kquant: 0 quantises, 1 multiplies); default the last");
+      "Which of the kernels that a launch runs (kquant: 0 quantises, 1 multiplies; split along K: 0 "
+      "multiplies, 1 adds the slices); default the one that multiplies");
   app.add_option("--dump-to", options->dump_path, "File or existing folder for the IR instead of stderr");
   app.add_flag("--json", options->json, "Describe the kernel as JSON on stdout");
   return [options] {

@@ -100,19 +100,10 @@ Result<model::Prepared> PreparedKernel::stretches() const {
   return model::prepare(code, model::split(code, loop->own), notes, *kernel.target);
 }
 
-namespace {
-
-/// The one that takes the time.
-unsigned last_stage(const templates::Problem& p, const templates::Config& config) {
-  return templates::stages(p, config) - 1;
-}
-
-}  // namespace
-
 Result<PreparedKernel> prepare_generated(const templates::Problem& problem, const templates::Config& config,
                                          const target::Target& target, std::int64_t m,
                                          const PrepareOptions& options) {
-  const unsigned stage = options.stage.value_or(last_stage(problem, config));
+  const unsigned stage = options.stage.value_or(templates::product_stage(problem, config));
   auto generated = templates::generate(problem, config, target, {.stage = stage});
   if (!generated) return std::unexpected(generated.error());
   PreparedKernel result;

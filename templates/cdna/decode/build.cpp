@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: MIT
-#include "templates/w4a16/build.hpp"
 
 #include <fmt/format.h>
 
@@ -51,7 +50,7 @@ ir::Kernel build(const Problem& problem, const Config& config, const target::Tar
       fmt::format("{}_decode_{}{}{}_n{}_k{}_g{}_t{}x{}x{}_w{}", name(problem.op), name(problem.activation),
                   problem.zero_points != ZeroPoints::symmetric ? "_z" : "", problem.bias ? "_bias" : "",
                   problem.n, problem.k, problem.group, config.bm, config.bn, config.bk, config.waves);
-  k.args = problem.op == Operation::w4a16 ? w4a16::arguments(problem) : arguments(problem, config, 0);
+  k.args = arguments(problem, config, 0);
   k.kernarg_size = kernarg_size(k.args);
   k.workgroup_size = config.waves * target.wave_size;
   k.vgpr_budget =

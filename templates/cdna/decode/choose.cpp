@@ -48,26 +48,29 @@ double quick_time_us(const Config& c, const Problem& p, const target::Target& ta
 }
 
 std::optional<Choice> choose(const Problem& problem, const target::Target& target, std::int64_t m) {
-  if (m > heights.back() || problem.group % 64 != 0) return {};
+  if (m > most_rows || problem.k == 0 || problem.group % 64 != 0) return {};
   std::optional<Choice> best;
-  const unsigned lowest = problem.group % 128 == 0 ? 4 : 8;
-  Config c;
-  c.path = Path::decode;
-  c.bm = *std::ranges::find_if(heights, [&](unsigned h) { return h >= m && h >= lowest; });
-  const unsigned side = side_of(c.bm, problem.group), span = 32 * 64 / side;
-  for (const unsigned tiles : {1U, 2U})
-    for (unsigned waves = 2; waves <= 8; ++waves) {
-      c.bn = side * tiles;
-      c.waves = waves;
-      const unsigned least = side == 16 ? 4 : 8, blocks = c.bm >= least ? 1 : least / c.bm;
-      c.bk = span * waves * blocks;
-      const std::int64_t steps = (problem.k + c.bk - 1) / c.bk;
-      c.pipeline_depth = static_cast<unsigned>(std::min<std::int64_t>(2, steps - 1));
-      const auto fitted = decode::normalise(c, problem, target);
-      if (!fitted) continue;
-      const double time = quick_time_us(*fitted, problem, target, m);
-      if (!best || time < best->time_us) best = Choice{*fitted, time};
-    }
+  for (const unsigned height : heights) {
+    // One that holds all rows, or several of the two highest.
+    if (height < std::min<std::int64_t>(m, 16) || height >= 2 * std::max<std::int64_t>(m, 4)) continue;
+    const unsigned side = side_of(height, problem.group), span = 32 * 64 / side,
+                   rows_per_wave = side == 16 ? 4 : 8;
+    Config c;
+    c.path = Path::decode;
+    c.bm = height;
+    for (unsigned tiles = 1; tiles <= 32 / side; ++tiles)
+      for (unsigned waves = 2; waves <= 8; ++waves) {
+        c.bn = side * tiles;
+        c.waves = waves;
+        c.bk = span * waves * std::max(1U, rows_per_wave / height);
+        const std::int64_t steps = (problem.k + c.bk - 1) / c.bk;
+        c.pipeline_depth = static_cast<unsigned>(std::min<std::int64_t>(2, steps - 1));
+        const auto fitted = decode::normalise(c, problem, target);
+        if (!fitted) continue;
+        const double time = quick_time_us(*fitted, problem, target, m);
+        if (!best || time < best->time_us) best = Choice{*fitted, time};
+      }
+  }
   return best;
 }
 

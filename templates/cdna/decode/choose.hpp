@@ -4,7 +4,8 @@
 // Clocks of the fullest compute unit, with r workgroups, w waves on each of its SIMDs and i instructions of a
 // wave's step:
 //   issue   = steps x (4 w i + 250 / r) + 300 w      a wave issues every 4 clocks; a step has a chain of LDS,
-//                                                    matrix and packed instructions that other workgroups hide
+//                                                    matrix and packed instructions that other workgroups
+//                                                    hide
 //   level 2 = lines of weights and activations over its bytes per clock; a load of weights takes 64 (32x32
 //             instructions: 32) of a line's 128 bytes
 //   DRAM    = bytes of all tensors, each once
@@ -27,10 +28,13 @@ struct Choice {
   Config config;  ///< normalised, occupancy left to generate()
   double time_us = 0;
 };
-/// The quickest of the Configs weighed for `m` rows: the lowest tile that holds them, one or two matrix tiles
-/// of columns, 2 to 8 waves, one block of K a wave and step; loads run as many steps ahead as there are, two
-/// at most. More waves or columns leave too few registers. None for more rows than the highest tile has, or
-/// for groups that are no multiple of 64.
+/// More are left to the tiles of templates/cdna/candidates.hpp: every tile of rows reads the weights again.
+inline constexpr std::int64_t most_rows = 128;
+
+/// The quickest of the Configs weighed for `m` rows: tiles that hold all of them, or several of 16 or 32
+/// rows; one matrix tile of 32 columns or one or two of 16, 2 to 8 waves, one block of K a wave and step; loads run as many
+/// steps ahead as there are, two at most. More waves or columns leave too few registers. None for more than
+/// most_rows, for K = 0, or for groups that are no multiple of 64.
 std::optional<Choice> choose(const Problem& problem, const target::Target& target, std::int64_t m);
 
 }  // namespace wavejit::templates::cdna::decode

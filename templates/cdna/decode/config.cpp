@@ -38,6 +38,7 @@ Result<void> check_ranges(const Config& c, const target::Target& target) {
 
 Result<void> check_tile(const Config& c, const Problem& p) {
   if (std::ranges::find(heights, c.bm) == heights.end()) return bad("bm", c.bm, "4, 8, 16 or 32");
+  if (p.k == 0) return bad("path", "decode", "mfma: K is 0, there is nothing to split");
   if (p.group % 64 != 0)
     return bad("path", "decode", fmt::format("mfma: the group ({}) is no multiple of 64", p.group));
   const unsigned side = side_of(c.bm, p.group), span = 32 * 64 / side;

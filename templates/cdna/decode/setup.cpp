@@ -70,7 +70,7 @@ void Emitter::find_place() {
     const int position = argument("group_rows");
     in.group_rows = pointers_[static_cast<std::size_t>(position)];
     in.group_rows_argument = static_cast<std::int16_t>(position);
-    place_ = emit_schedule(b_, schedule_of(p_, c_), in);
+    place_ = emit_schedule(b_, schedule_of(p_, c_, *b_.kernel().target), in);
     exits_ = place_.exits;
     b_.note("first column of the tile").emit(s_mul_i32, {n0_}, {place_.tile_n, imm(c_.bn)});
     return;

@@ -75,6 +75,19 @@ TEST_CASE("LDS conflicts from a simulated wave lengthen the port's time", "[mode
   CHECK(port(notes) == Approx(80).margin(1));
 }
 
+TEST_CASE("a load to LDS moves as many bytes as the one to registers", "[model][lds_dma]") {
+  const target::Target& gfx950 = test::table("gfx950");
+  const auto code = code_of(
+      "buffer_load_dwordx4 v[4:7], v0, s[0:3], 0 offen\nbuffer_load_dwordx4 v0, s[0:3], 0 offen lds\n"
+      "buffer_load_dword v0, s[0:3], 0 offen lds\ns_cbranch_scc1 .Lbody",
+      gfx950);
+  const auto steps = body_of(code, gfx950).body.list;
+  CHECK(steps.at(0).bytes == 64 * 16);
+  CHECK(steps.at(1).bytes == 64 * 16);
+  CHECK(steps.at(1).port == steps.at(0).port);
+  CHECK(steps.at(2).bytes == 64 * 4);
+}
+
 TEST_CASE("whole workgroups fit a WGP by registers, LDS and waves", "[model]") {
   const target::Target& gfx1151 = test::table("gfx1151");
   // hardware.md §1: 120 VGPRs allow 12 waves per SIMD, 144 allow 10.

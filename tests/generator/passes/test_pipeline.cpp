@@ -95,14 +95,17 @@ Outcome reference(Loop loop) {
   return {run.get(loop.sum), run.get(loop.hash), run.loads};
 }
 
-Outcome rotated(Loop loop, unsigned depth, unsigned unroll, bool soffset, bool scheduled) {
+enum class Scheduled { no, by_path, ordered_refills };
+
+Outcome rotated(Loop loop, unsigned depth, unsigned unroll, bool soffset, Scheduled scheduled) {
   if (soffset) REQUIRE(passes::scalar_offsets(loop.kernel));
   const auto piped = passes::pipeline(loop.kernel, {depth, unroll});
   if (!piped) FAIL(piped.error().message);
   REQUIRE(passes::lower_loops(loop.kernel));
   const auto legal = ir::verify(loop.kernel);
   if (!legal) FAIL(legal.error().message << "\n" << ir::print(loop.kernel));
-  if (scheduled) REQUIRE(passes::schedule(loop.kernel));
+  if (scheduled != Scheduled::no)
+    REQUIRE(passes::schedule(loop.kernel, {.ordered_refills = scheduled == Scheduled::ordered_refills}));
   test::ScalarInterpreter run(loop.kernel);
   INFO(ir::print(loop.kernel));
   run.run();
@@ -117,9 +120,9 @@ TEST_CASE("rotation keeps results and loads exactly what the loop as written loa
       for (const unsigned depth : {0U, 1U, 2U})
         for (const unsigned unroll : {1U, 2U, 3U, 4U})
           for (const bool soffset : {false, true})
-            for (const bool scheduled : {false, true}) {
+            for (const auto scheduled : {Scheduled::no, Scheduled::by_path, Scheduled::ordered_refills}) {
               INFO("buffers " << buffers << " trips " << trips << " depth " << depth << " unroll " << unroll
-                              << " soffset " << soffset << " scheduled " << scheduled);
+                              << " soffset " << soffset << " scheduled " << static_cast<int>(scheduled));
               const Outcome want = reference(make_loop(trips, buffers));
               Outcome got = rotated(make_loop(trips, buffers), depth, unroll, soffset, scheduled);
               CHECK(got.sum == want.sum);

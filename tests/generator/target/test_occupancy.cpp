@@ -11,6 +11,12 @@
 #include "generator/target/target.hpp"
 
 namespace wavejit {
+
+TEST_CASE("CDNA 3 and 4 have eight XCDs, others one L2", "[target]") {
+  for (const target::Target& t : target::all())
+    CHECK(t.xcds == (t.name == "gfx942" || t.name == "gfx950" ? 8 : 1));  // hardware.md §1
+}
+
 namespace {
 
 struct Row {

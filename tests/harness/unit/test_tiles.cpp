@@ -35,7 +35,8 @@ TEST_CASE("a batched output is product after product, tails in each", "[harness]
   p.batch = 3;
   templates::Launch launch;
   launch.grid = {2 * 2 * 3, 1, 1};
-  const harness::TileGrid grid(p, config(), launch, 33);
+  const target::Target& target = *target::find("gfx942");
+  const harness::TileGrid grid(p, config(), target, launch, 33);
   CHECK(grid.count() == 12);
   CHECK(grid.tile({.row = 0, .column = 1}).block == oracle::Block{0, 32, 32, 40, 0});
   CHECK(grid.tile({.row = 3, .column = 0}).block == oracle::Block{65, 66, 0, 32, 1});
@@ -52,11 +53,12 @@ TEST_CASE("a grouped output has no tiles for empty groups and for rows that are 
   const std::vector<std::int64_t> sizes{0, 33, 0, 5};
   templates::Launch launch;
   launch.grid = {20, 1, 1};
-  const harness::TileGrid grid(p, config(), launch, 50, sizes);
+  const target::Target& target = *target::find("gfx942");
+  const harness::TileGrid grid(p, config(), target, launch, 50, sizes);
   REQUIRE(grid.products().size() == 2);
   CHECK(grid.products()[1].set == 3);
   CHECK(grid.rows() == 3);
   CHECK(grid.tile({.row = 1, .column = 0}).block == oracle::Block{32, 33, 0, 32, 1});
   CHECK(grid.tile({.row = 2, .column = 1}).block == oracle::Block{33, 38, 32, 40, 3});
-  CHECK(harness::TileGrid(p, config(), launch, 50, std::vector<std::int64_t>(4)).count() == 0);
+  CHECK(harness::TileGrid(p, config(), target, launch, 50, std::vector<std::int64_t>(4)).count() == 0);
 }

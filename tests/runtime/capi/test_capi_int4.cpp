@@ -75,6 +75,31 @@ TEST_CASE("A grouped product through C: sizes on the device, the rows behind the
     CHECK(wavejit_device_release(engine, 0, address) == WAVEJIT_OK);
   wavejit_plan_release(plan);
 
+  // shared/cases.md row 53: no K gives zeros, here in a batch of two.
+  problem.operation = WAVEJIT_INT4_GEMM;
+  problem.groups = 0;
+  problem.batch = 2;
+  problem.k = 0;
+  REQUIRE(wavejit_prepare(engine, &problem, 1, m, 0, &plan) == WAVEJIT_OK);
+  const auto nothing = [](wavejit_type type, std::int64_t r, std::int64_t c) {
+    return wavejit_tensor{0, 0, type, 2, {r, c, 0, 0}, {0, 0, 0, 0}};
+  };
+  std::vector<std::uint16_t> sums(2 * n, untouched);
+  wavejit_arguments empty = {};
+  empty.struct_size = sizeof empty;
+  empty.activations = nothing(WAVEJIT_BF16, 2, 0);
+  empty.weights = nothing(WAVEJIT_I32, 2 * n, 0);
+  empty.scales = nothing(WAVEJIT_BF16, 0, n);
+  empty.output = upload(engine, sums.data(), sums.size() * 2, WAVEJIT_BF16, 2, n);
+  REQUIRE(wavejit_plan_launch(plan, nullptr, &empty) == WAVEJIT_OK);
+  REQUIRE(wavejit_device_synchronise(engine, 0, nullptr) == WAVEJIT_OK);
+  REQUIRE(wavejit_device_copy_out(engine, 0, sums.data(), empty.output.address, sums.size() * 2) ==
+          WAVEJIT_OK);
+  CHECK(sums == std::vector<std::uint16_t>(2 * n, 0));
+  CHECK(wavejit_device_release(engine, 0, empty.output.address) == WAVEJIT_OK);
+  wavejit_plan_release(plan);
+
+  problem.k = k;
   problem.batch = -1;
   problem.operation = WAVEJIT_INT4_GEMM;
   problem.groups = 0;

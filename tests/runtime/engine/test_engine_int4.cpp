@@ -136,6 +136,88 @@ TEST_CASE("No groups, no rows, no rows in any group: success, and the output as 
   CHECK(untouched(t));
 }
 
+/// An output of `rows` x `columns` filled with NaNs, and the launch of a problem without K into it.
+struct NothingToSum {
+  std::shared_ptr<Engine> engine = make_engine();
+  Arguments a;
+  std::vector<device::Address> owned;
+
+  device::Address upload(std::span<const std::byte> bytes) {
+    const auto address = engine->device()->allocate(bytes.size());
+    REQUIRE(address);
+    owned.push_back(*address);
+    REQUIRE(engine->device()->copy_in(*address, bytes));
+    return *address;
+  }
+  NothingToSum(std::int64_t rows, std::int64_t columns, std::int64_t sets) {
+    const std::vector<std::uint16_t> nan(static_cast<std::size_t>(rows * columns), 0xFFFF);
+    const auto bytes = std::as_bytes(std::span(nan));
+    a.activations = {.rank = 2, .shape = {rows, 0}};
+    a.weights = {.type = templates::DataType::i32, .rank = 2, .shape = {sets * columns, 0}};
+    a.scales = a.zero_points = {.rank = 2, .shape = {0, columns}};
+    a.output = {.address = upload(bytes), .bytes = bytes.size(), .rank = 2, .shape = {rows, columns}};
+  }
+  ~NothingToSum() {
+    for (const device::Address address : owned) CHECK(engine->device()->release(address));
+  }
+  std::vector<std::uint16_t> run(const templates::Problem& problem) {
+    const auto launched = prepare(*engine, problem, {1, 100}).launch(nullptr, a);
+    INFO((launched ? std::string() : launched.error().message));
+    REQUIRE(launched);
+    REQUIRE(engine->device()->synchronise(nullptr));
+    std::vector<std::uint16_t> bits(a.output.bytes / 2);
+    REQUIRE(engine->device()->copy_out(std::as_writable_bytes(std::span(bits)), a.output.address));
+    return bits;
+  }
+};
+
+TEST_CASE("Row 53: no K gives zeros, in the rows that groups have", "[engine][cdna][cases]") {
+  NothingToSum batched(2 * 3, 40, 2);
+  templates::Problem p = int4(40, 0);
+  p.batch = 2;
+  CHECK(batched.run(p) == std::vector<std::uint16_t>(2 * 3 * 40, 0));
+
+  NothingToSum groups(7, 40, 3);
+  const std::vector<std::int64_t> sizes{2, 0, 3};
+  groups.a.group_rows = {.address = groups.upload(std::as_bytes(std::span(sizes))),
+                         .bytes = 24,
+                         .type = templates::DataType::i64,
+                         .rank = 1,
+                         .shape = {3}};
+  std::vector<std::uint16_t> expected(7 * 40, 0xFFFF);
+  std::fill_n(expected.begin(), 5 * 40, std::uint16_t{0});
+  CHECK(groups.run(grouped(40, 0, 3)) == expected);
+}
+
+TEST_CASE("Row 53: no K gives the bias of W4A16", "[engine][cdna][cases]") {
+  NothingToSum t(5, 40, 1);
+  std::vector<std::uint16_t> bias(40), expected;
+  for (std::size_t i = 0; i < bias.size(); ++i) bias[i] = static_cast<std::uint16_t>(0x3F80 + i);
+  for (int row = 0; row < 5; ++row) expected.insert(expected.end(), bias.begin(), bias.end());
+  templates::Problem p;
+  p.n = 40;
+  p.k = 0;
+  p.group = -1;
+  p.bias = true;
+  t.a.scales = {.rank = 2, .shape = {40, 0}};
+  t.a.zero_points = {};
+  t.a.bias = {.address = t.upload(std::as_bytes(std::span(bias))), .bytes = 80, .rank = 1, .shape = {40}};
+  CHECK(t.run(p) == expected);
+}
+
+TEST_CASE("W4A16 with a bias is served on CDNA, split along K for few rows", "[engine][cdna]") {
+  const auto engine = make_engine();
+  templates::Problem p;
+  p.n = 200;
+  p.k = 1024;
+  p.group = 64;
+  p.bias = true;
+  p.zero_points = GENERATE(templates::ZeroPoints::symmetric, templates::ZeroPoints::packed);
+  const Plan plan = prepare(*engine, p, {1, 64});
+  CHECK(plan.variants().front().stages.size() == 2);
+  for (const std::int64_t m : {1, 17, 64}) check(*engine, plan, m);
+}
+
 TEST_CASE("Sizes in int32 are refused, not read as half as many int64", "[engine][cdna]") {
   // shared/cases.md row 52: [3, 5] in int32 would be the single size 21,474,836,483.
   const auto engine = make_engine();

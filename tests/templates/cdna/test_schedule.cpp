@@ -115,7 +115,7 @@ void check_grouped(const test::ScalarKernel& kernel, const Schedule& s,
 }
 
 Schedule grouped(std::int64_t groups, std::int64_t n = 96, unsigned bm = 32, unsigned bn = 32) {
-  Schedule s;
+  Schedule s{.xcds = 8};
   s.bm = bm;
   s.bn = bn;
   s.n = n;
@@ -135,7 +135,7 @@ TEST_CASE("nine workgroups on eight XCDs: 0 2 3 4 5 6 7 8 1", "[cdna]") {
   }
   CHECK(map == std::vector<std::int64_t>{0, 2, 3, 4, 5, 6, 7, 8, 1});
   CHECK(naive != map);
-  Schedule s;
+  Schedule s{.xcds = 8};
   s.bm = s.bn = 16;
   s.n = 16;
   const auto results = kernel_of("gfx942", s).run(9, 9 * 16, {});
@@ -165,7 +165,7 @@ TEST_CASE("places are bands along M inside a slice inside a set", "[cdna]") {
     for (const std::int64_t n : {1, 16, 100, 333})
       for (const unsigned slices : {1U, 3U})
         for (const std::int64_t sets : {1, 4}) {
-          Schedule s;
+          Schedule s{.xcds = 8};
           s.bm = s.bn = 16;
           s.n = n;
           s.slices = slices;
@@ -202,7 +202,7 @@ TEST_CASE("generated code places workgroups as the host form says", "[cdna]") {
                           Case{128, 64, 1000, 16, 1, 8}, Case{32, 48, 333, 1, 4, 8},
                           Case{48, 32, 96, 3, 3, 8}, Case{16, 16, 80, 1, 1, 1}, Case{16, 16, 80, 5, 1, 3},
                           Case{16, 16, 80, 1, 2, 16}, Case{16, 16, 80, 2, 1, 13});
-  Schedule s;
+  Schedule s{.xcds = 8};
   s.bm = c.bm;
   s.bn = c.bn;
   s.n = c.n;
@@ -214,7 +214,7 @@ TEST_CASE("generated code places workgroups as the host form says", "[cdna]") {
 }
 
 TEST_CASE("a large grid: numbers beyond 2^16 tiles", "[cdna]") {
-  Schedule s;
+  Schedule s{.xcds = 8};
   s.bm = s.bn = 16;
   s.n = 16 * 37;
   s.slices = 2;

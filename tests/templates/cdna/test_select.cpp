@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Selection for CDNA, and what generator/model says of the selected kernels: the bars of issue 8 against the
 // published MI350X figures (shared/published.md). Modelled, not measured.
+#include <fmt/format.h>
+
 #include <catch2/catch.hpp>
 
 #include "generator/lower/lower.hpp"
@@ -76,7 +78,7 @@ TEST_CASE("CDNA: modelled share of the matrix peak at prefill", "[cdna][bars][mo
   CHECK(config->split_k == 1);
   const model::Estimate e = estimate(p, *config, s.m, target);
   CAPTURE(e.time_us, e.occupancy.workgroups, e.loop.busy.matrix, e.loop.busy.valu, e.loop.busy.lds);
-  CHECK(e.tflops / peak_tflops(target) >= 0.55);
+  CHECK(e.tflops / peak_tflops(target) >= 0.70);
 }
 
 TEST_CASE("CDNA: modelled decode against the published MI350X figures", "[cdna][bars][model]") {
@@ -97,6 +99,31 @@ TEST_CASE("CDNA: modelled decode against the published MI350X figures", "[cdna][
   const double bytes = static_cast<double>(row.n * row.k) / 2;
   CAPTURE(e.time_us, e.dram_cycles, e.launch_cycles, e.overhead_cycles, e.binds, e.loop.busy.valu);
   CHECK(bytes / e.time_us * 1e-3 >= row.factor * row.published);
+}
+
+TEST_CASE("CDNA: activations straight to LDS are not modelled quicker than through registers",
+          "[cdna][model][lds_dma]") {
+  // Why selection leaves lds_dma alone: two LDS buffers cost resident workgroups.
+  struct Case {
+    std::int64_t m, n, k;
+    const char* tile;
+    unsigned split;
+  };
+  const auto c = GENERATE(
+      Case{16, 8192, 3584, "16x128x128 waves 1x4", 7}, Case{64, 8192, 3584, "64x64x128 waves 1x2", 7},
+      Case{256, 8192, 3584, "64x128x128 waves 1x4", 4}, Case{512, 8192, 3584, "64x128x128 waves 1x4", 1},
+      Case{2048, 7168, 8192, "128x128x64 waves 1x4", 1}, Case{2048, 7168, 8192, "128x128x128 waves 1x4", 1});
+  const target::Target& target = *target::find("gfx950");
+  const templates::Problem p = problem(c.n, c.k);
+  auto config = templates::parse_config(
+      fmt::format("mfma {} depth 1 unroll 1 lds 1 occupancy 0 split {} techniques 11111", c.tile, c.split));
+  REQUIRE(config);
+  const double staged = estimate(p, *config, c.m, target).time_us;
+  config->lds_buffers = 2;
+  config->lds_dma = true;
+  const double direct = estimate(p, *config, c.m, target).time_us;
+  CAPTURE(c.m, c.n, c.k, c.tile, c.split, staged, direct);
+  CHECK(direct / staged >= 0.99);
 }
 
 TEST_CASE("CDNA: every Config that is not weighed has a rule against it", "[cdna][select]") {

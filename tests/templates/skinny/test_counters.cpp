@@ -27,7 +27,7 @@ harness::WeightTraffic traffic_of(templates::Problem problem, const templates::C
   REQUIRE(launch);
   const auto object = lower::decode(kernel->code_object);
   REQUIRE(object);
-  const harness::TileGrid grid(kernel->problem, kernel->config, *launch, m);
+  const harness::TileGrid grid(kernel->problem, kernel->config, *kernel->target, *launch, m);
   auto tensors = harness::Tensors::create(kernel->problem, std::span(&*launch, 1), {grid.tile({})},
                                           oracle::random_values(1), {});
   REQUIRE(tensors);
