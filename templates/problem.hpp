@@ -89,6 +89,8 @@ enum class Path : std::uint8_t {
   skinny,  ///< few rows of activations: dot products along K, templates/skinny/skinny.hpp
   mfma,    ///< the same as tile on CDNA: wave64, MFMA, split-K (templates/cdna)
 };
+/// As the enumerator, which is also the first word of a Config's canonical text.
+std::string_view name(Path path);
 
 /// The five techniques of design.md, each switchable alone.
 struct Techniques {

@@ -94,6 +94,13 @@ Result<std::vector<templates::Argument>> merge_buffers(std::span<const templates
   return all;
 }
 
+oracle::ScaleFormat scale_format(const templates::Problem& problem) {
+  if (problem.layout != templates::WeightLayout::row_major_signed) return oracle::ScaleFormat::of_activations;
+  if (problem.scale_type == templates::DataType::f32) return oracle::ScaleFormat::f32;
+  return problem.scale_type == templates::DataType::f16 ? oracle::ScaleFormat::f16
+                                                        : oracle::ScaleFormat::bf16;
+}
+
 }  // namespace
 
 oracle::Shape oracle_shape(const templates::Problem& problem) {
@@ -106,9 +113,7 @@ oracle::Shape oracle_shape(const templates::Problem& problem) {
       .has_zero_points = problem.zero_points != templates::ZeroPoints::symmetric,
       .has_bias = problem.bias,
       .signed_weights = signed_weights,
-      .scale_format = !signed_weights                                  ? oracle::ScaleFormat::of_activations
-                      : problem.scale_type == templates::DataType::f32 ? oracle::ScaleFormat::f32
-                                                                       : oracle::ScaleFormat::bf16};
+      .scale_format = scale_format(problem)};
 }
 
 Result<void> Tensors::fill(const templates::Argument& argument, std::uint64_t address,

@@ -17,7 +17,8 @@ std::vector<std::uint16_t> float_row(const FloatRow& source, std::int64_t row, s
 }
 
 Format scale_format16(const Shape& shape) {
-  return shape.scale_format == ScaleFormat::bf16 ? Format::bf16 : shape.format;
+  if (shape.scale_format == ScaleFormat::bf16) return Format::bf16;
+  return shape.scale_format == ScaleFormat::f16 ? Format::f16 : shape.format;
 }
 
 }  // namespace

@@ -23,7 +23,7 @@
 namespace wavejit::oracle {
 
 /// The format of scales and of zeros that are added: the activations', or the one named.
-enum class ScaleFormat : std::uint8_t { of_activations, bf16, f32 };
+enum class ScaleFormat : std::uint8_t { of_activations, bf16, f16, f32 };
 
 struct Shape {
   Format format = Format::bf16;

@@ -15,6 +15,7 @@
 #include "tools/wavejit/commands.hpp"
 #include "tools/wavejit/json.hpp"
 #include "tools/wavejit/options.hpp"
+#include "tools/wavejit/stages.hpp"
 
 namespace wavejit::tools {
 namespace {
@@ -98,8 +99,11 @@ Json to_json(const cache::Explanation& e) {
 Result<int> explain(const CacheOptions& options) {
   const auto job = resolve(options.problem);
   if (!job) return std::unexpected(job.error());
-  const unsigned stage = options.stage.value_or(templates::stages(job->problem, job->config) - 1);
-  const auto parts = cache::key_parts(job->problem, job->config, *job->target, options.problem.target, stage);
+  auto stage = product_stage(job->problem, job->config, *job->target, job->m);
+  if (!stage) return std::unexpected(stage.error());
+  if (options.stage) stage = *options.stage;
+  const auto parts =
+      cache::key_parts(job->problem, job->config, *job->target, options.problem.target, *stage);
   if (!parts) return std::unexpected(parts.error());
   const cache::Key key = cache::make_key(*parts);
   cache::Explanation e;
@@ -137,7 +141,8 @@ Action add_cache(CLI::App& app) {
   add("purge", "Remove every entry", purge);
   CLI::App* why = add("explain", "Why this kernel would be a hit or a miss, and its key", explain);
   why->add_option("--bundle", options->bundle, "Ask this bundle instead of the folder");
-  why->add_option("--stage", options->stage, "Which kernel of those that a launch runs; default the last");
+  why->add_option("--stage", options->stage,
+                  "Which kernel of those that a launch runs; default the one that reads the weights");
   add_problem_options(*why, options->problem);
   return [options, chosen] {
     const auto result = (*chosen)(*options);

@@ -20,6 +20,7 @@
 #include "tools/wavejit/files.hpp"
 #include "tools/wavejit/json.hpp"
 #include "tools/wavejit/options.hpp"
+#include "tools/wavejit/stages.hpp"
 
 namespace wavejit::tools {
 namespace {
@@ -123,7 +124,13 @@ Result<void> emit(const EmitOptions& options) {
   if (!job) return std::unexpected(job.error());
   if (options.problem.explain_choice) print_choice(stderr, *job);
   templates::GenerateOptions generate;
-  generate.stage = options.stage.value_or(templates::stages(job->problem, job->config) - 1);
+  if (options.stage) {
+    generate.stage = *options.stage;
+  } else {
+    const auto stage = product_stage(job->problem, job->config, *job->target, job->m);
+    if (!stage) return std::unexpected(stage.error());
+    generate.stage = *stage;
+  }
   const auto launch = templates::launch(job->problem, job->config, *job->target, job->m, generate.stage);
   if (!launch) return std::unexpected(launch.error());
 
@@ -168,7 +175,8 @@ Action add_emit(CLI::App& app) {
       ->allow_extra_args(false);
   app.add_option(
       "--stage", options->stage,
-      "Which of the kernels that a launch runs (kquant: 0 quantises, 1 multiplies); default the last");
+      "Which of the kernels that a launch runs (kquant: 0 quantises, 1 multiplies; split-K: 0 multiplies, 1 "
+      "adds the slices); default the one that reads the weights");
   app.add_option("--dump-to", options->dump_path, "File or existing folder for the IR instead of stderr");
   app.add_flag("--json", options->json, "Describe the kernel as JSON on stdout");
   return [options] {

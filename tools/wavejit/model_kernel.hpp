@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A generated kernel (of a Config that runs several, the last one) through the timing model, with the costs
-// of its accesses from a simulated workgroup.
+// A generated kernel (of a Config that runs several, the one that reads the weights) through the timing
+// model, with the costs of its accesses from a simulated workgroup.
 #pragma once
 
 #include "generator/lower/lower.hpp"
@@ -34,8 +34,11 @@ struct ModelledKernel : PreparedKernel {
   model::Estimate estimate;
 };
 
-/// The launch's tensors over constant data, and the kernel arguments that say where. Errors: those of the
-/// simulator's memory.
+/// `m` rows shared among `groups` as evenly as can be, the first ones taking one more.
+std::vector<std::int64_t> even_groups(std::int64_t m, std::int64_t groups);
+
+/// The launch's tensors over constant data (a grouped product's rows shared evenly), and the kernel arguments
+/// that say where. Errors: those of the simulator's memory.
 Result<std::vector<std::byte>> place_tensors(const templates::Launch& launch, sim::Memory& memory);
 
 /// Costs of the accesses of workgroup 0 of `launch`, over constant data. Errors: those of the simulator.
