@@ -216,12 +216,21 @@ TEST_CASE("explain shares the rows of a grouped product evenly", "[cli][int4][ex
     INFO(ran.err);
     REQUIRE(ran.code == 0);
     std::vector<double> list;
-    for (const auto& a : ran.json().at("accesses")) list.push_back(a.at("bytes_moved").get<double>());
+    const auto j = ran.json();
+    for (const auto& a : j.at("accesses")) list.push_back(a.at("bytes_moved").get<double>());
     return list;
   };
   // Sixteen rows of a tile of 64 either way; one group of 64 rows loads more.
   CHECK(moved("--groups 4 --m 64") == moved("--groups 1 --m 16"));
   CHECK(moved("--groups 4 --m 64") != moved("--groups 1 --m 64"));
+  // Of 33 rows five groups have 7, 7, 7, 6, 6: one tile of 16x128 each. The grid has room for
+  // worse sizes.
+  const auto j = folder
+                     .wavejit(
+                         "explain --op int4_grouped --target gfx950 --n 128 --k 1024 --group 128 --json "
+                         "--tile 16,128,128 --waves 4 --groups 5 --m 33")
+                     .json();
+  CHECK(j.at("launch").at("workgroups") == 5);
 }
 
 TEST_CASE("explain counts the work of matrix instructions by their shape", "[cli][int4][explain]") {

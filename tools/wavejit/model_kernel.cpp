@@ -107,8 +107,15 @@ model::LaunchShape shape_of(const templates::Problem& p, const templates::Config
   } else {
     for (const templates::Argument& a : launch.arguments) s.dram_bytes += dense_bytes(a);
   }
+  const auto ceil_div = [](std::int64_t a, std::int64_t b) { return (a + b - 1) / b; };
   const bool tiles = config.path == templates::Path::tile || config.path == templates::Path::mfma;
   if (tiles) s.tiling = tiling_of(p, config, launch, m);
+  if (tiles && p.op == templates::Operation::int4_grouped) {
+    // The grid is an upper bound; workgroups without a tile leave at once.
+    std::int64_t rows = 0;
+    for (const std::int64_t r : even_groups(m, p.groups)) rows += ceil_div(r, config.bm);
+    s.workgroups = static_cast<std::uint64_t>(rows * ceil_div(p.n, config.bn));
+  }
   return s;
 }
 
