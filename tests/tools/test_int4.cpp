@@ -191,6 +191,9 @@ TEST_CASE("explain speaks of int4 products", "[cli][int4][explain]") {
   // Each tensor once: activations, nibbles, scales and zeros of 16 groups in f32, output; two products.
   const double once = 2.0 * (40 * 1024 * 2 + 128 * 512 + 2 * 16 * 128 * 4 + 40 * 128 * 2);
   CHECK(j.at("launch").at("bytes").at("each_tensor_once").get<double>() == once);
+  const double flop =
+      j.at("launch").at("tflops").get<double>() * j.at("launch").at("time_us").get<double>() * 1e6;
+  CHECK(flop == Approx(2.0 * 2 * 40 * 128 * 1024));
   const Ran text = folder.wavejit("explain " + wide);
   CHECK_THAT(text.out, Catch::Contains("waves of 64 lanes on a CU") && !Catch::Contains("WGP"));
 
