@@ -21,6 +21,22 @@ std::unexpected<Error> bad(std::string field, std::string given, std::string all
 
 }  // namespace
 
+std::string_view name(Path path) {
+  switch (path) {
+    case Path::tile:
+      return "tile";
+    case Path::gemv:
+      return "gemv";
+    case Path::skinny:
+      return "skinny";
+    case Path::mfma:
+      return "mfma";
+    case Path::decode:
+      return "decode";
+  }
+  return "";
+}
+
 std::span<const std::string_view> technique_names() { return names; }
 
 bool* technique(Techniques& t, std::string_view name) {

@@ -90,6 +90,8 @@ enum class Path : std::uint8_t {
   mfma,    ///< the same as tile on CDNA: wave64, MFMA, split-K (templates/cdna)
   decode,  ///< few rows of activations on CDNA: waves split K, templates/cdna/decode/decode.hpp
 };
+/// As the enumerator, which is also the first word of a Config's canonical text.
+std::string_view name(Path path);
 
 /// The five techniques of design.md, each switchable alone.
 struct Techniques {

@@ -68,7 +68,8 @@ std::string canonical_problem(const templates::Problem& p) {
 
 Result<templates::Config> normalise_config(const templates::Config& config, const templates::Problem& problem,
                                            const target::Target& target) {
-  if (config.path != Path::gemv) return bad_config("path", "tile", "gemv, which is how kquant is computed");
+  if (config.path != Path::gemv)
+    return bad_config("path", std::string(name(config.path)), "gemv, which is how kquant is computed");
   if (auto ok = check_tokens(config.tokens); !ok) return std::unexpected(ok.error());
   for (const std::string_view technique_name : technique_names()) {
     Techniques off = config.techniques;

@@ -74,7 +74,8 @@ unsigned bank_conflicts(const ir::Kernel& kernel, const target::Target& target) 
 /// fragments could not be kept in banks of their own there, one step lower is tried, too.
 Result<ir::Kernel> compile(const Problem& problem, Config& config, unsigned stage,
                            const target::Target& target, const passes::Observer& observer) {
-  if (config.path == Path::mfma || config.path == Path::decode) return cdna::compile(problem, config, stage, target, observer);
+  if (config.path == Path::mfma || config.path == Path::decode)
+    return cdna::compile(problem, config, stage, target, observer);
   if (config.path == Path::skinny) return skinny::compile(problem, config, target, observer);
   passes::Options options = pass_options(config);
   const bool chosen = config.waves_per_simd != 0;

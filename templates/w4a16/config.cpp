@@ -99,8 +99,10 @@ Result<void> check_whole_tensors(const Problem& p) {
 Result<Config> normalise(const Config& config, const Problem& problem, const target::Target& target) {
   if (target.generation == target::Generation::gfx9) return cdna::normalise(config, problem, target);
   if (config.path == Path::mfma || config.path == Path::decode)
-    return bad("path", config.path == Path::mfma ? "mfma" : "decode", "tile or skinny: the target has no MFMA");
+    return bad("path", config.path == Path::mfma ? "mfma" : "decode",
+               "tile or skinny: the target has no MFMA");
   if (config.path == Path::skinny) return skinny::normalise(config, problem, target);
+  if (config.path != Path::tile) return bad("path", std::string(name(config.path)), "tile or skinny");
   Config c = config;
   if (!c.techniques.pipelined_loads) c.pipeline_depth = 0;
   if (auto ok = check_tile(c, problem); !ok) return std::unexpected(ok.error());

@@ -7,6 +7,7 @@
 #include <cassert>
 #include <utility>
 
+#include "templates/cdna/tile.hpp"
 #include "tests/harness/tensors.hpp"
 #include "tests/oracle/product.hpp"
 
@@ -302,10 +303,17 @@ Result<Report> run_object(std::span<const std::uint8_t> code_object, const Reque
 }
 
 unsigned matrix_per_iteration(const templates::Config& config, const target::Target& target) {
-  if (config.path != templates::Path::tile) return 0;
-  const target::MatrixShape& shape = target.wmma16;
-  const unsigned work = shape.m * shape.n * shape.k * config.waves;
-  return work == 0 ? 0 : config.bm * config.bn * config.bk / work;
+  unsigned one = 0;  // multiply-adds of a matrix instruction
+  if (config.path == templates::Path::tile) {
+    const target::MatrixShape& shape = target.wmma16;
+    one = shape.m * shape.n * shape.k;
+  } else if (config.path == templates::Path::mfma) {
+    const unsigned side = templates::cdna::matrix_side(config.bm);
+    for (const target::MatrixShape& s : target.matrix_shapes)
+      if (s.input == target::MatrixInput::f16_bf16 && s.m == side && s.n == side)
+        one = std::max<unsigned>(one, s.m * s.n * s.k);
+  }
+  return one == 0 ? 0 : config.bm * config.bn * config.bk / (one * config.waves);
 }
 
 }  // namespace wavejit::harness

@@ -94,10 +94,11 @@ Result<std::vector<templates::Argument>> merge_buffers(std::span<const templates
   return all;
 }
 
-/// Of scales that have a type of their own.
-oracle::ScaleFormat scale_format(templates::DataType type) {
-  if (type == templates::DataType::f32) return oracle::ScaleFormat::f32;
-  return type == templates::DataType::f16 ? oracle::ScaleFormat::f16 : oracle::ScaleFormat::bf16;
+oracle::ScaleFormat scale_format(const templates::Problem& problem) {
+  if (problem.layout != templates::WeightLayout::row_major_signed) return oracle::ScaleFormat::of_activations;
+  if (problem.scale_type == templates::DataType::f32) return oracle::ScaleFormat::f32;
+  return problem.scale_type == templates::DataType::f16 ? oracle::ScaleFormat::f16
+                                                        : oracle::ScaleFormat::bf16;
 }
 
 }  // namespace
@@ -112,8 +113,7 @@ oracle::Shape oracle_shape(const templates::Problem& problem) {
       .has_zero_points = problem.zero_points != templates::ZeroPoints::symmetric,
       .has_bias = problem.bias,
       .signed_weights = signed_weights,
-      .scale_format =
-          signed_weights ? scale_format(problem.scale_type) : oracle::ScaleFormat::of_activations};
+      .scale_format = scale_format(problem)};
 }
 
 Result<void> Tensors::fill(const templates::Argument& argument, std::uint64_t address,

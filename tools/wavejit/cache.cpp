@@ -15,6 +15,7 @@
 #include "tools/wavejit/commands.hpp"
 #include "tools/wavejit/json.hpp"
 #include "tools/wavejit/options.hpp"
+#include "tools/wavejit/stages.hpp"
 
 namespace wavejit::tools {
 namespace {

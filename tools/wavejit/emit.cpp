@@ -20,6 +20,7 @@
 #include "tools/wavejit/files.hpp"
 #include "tools/wavejit/json.hpp"
 #include "tools/wavejit/options.hpp"
+#include "tools/wavejit/stages.hpp"
 
 namespace wavejit::tools {
 namespace {

@@ -28,8 +28,9 @@ std::string registers(const Report& r) {
 std::string occupancy(const Report& r) {
   const model::Occupancy& o = r.estimate.occupancy;
   std::string text =
-      fmt::format("{} workgroups of {} waves on a {}: {:.3g} waves per SIMD, limited by {}", o.workgroups,
-                  r.subject.facts.waves, is_cdna(r) ? "CU" : "WGP", o.waves_per_simd, o.limit);
+      fmt::format("{} workgroups of {} waves of {} lanes on a {}: {:.3g} waves per SIMD, limited by {}",
+                  o.workgroups, r.subject.facts.waves, r.subject.target->wave_size, is_cdna(r) ? "CU" : "WGP",
+                  o.waves_per_simd, o.limit);
   if (r.residency.workgroups < o.workgroups)
     text += fmt::format("; the launch has only {} for it", r.residency.workgroups);
   return text;

@@ -70,6 +70,8 @@ Json to_json(const Report& r) {
             {"about", r.subject.about},
             {"target", r.subject.target->name},
             {"kernel", r.subject.kernel.name},
+            {"wave_size", r.subject.target->wave_size},
+            {"waves", r.subject.facts.waves},
             {"addresses_simulated", r.subject.simulated},
             {"vgprs", r.subject.facts.vgprs},
             {"sgprs", r.subject.kernel.sgpr_count},

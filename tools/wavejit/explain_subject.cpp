@@ -12,6 +12,7 @@
 #include "tools/wavejit/model_kernel.hpp"
 #include "tools/wavejit/own_header.hpp"
 #include "tools/wavejit/peer_objects.hpp"
+#include "tools/wavejit/stages.hpp"
 
 namespace wavejit::tools {
 namespace {
@@ -28,12 +29,15 @@ std::string described(const templates::Problem& problem, const templates::Config
   return fmt::format("{}, M {}; {}", templates::canonical(problem), m, templates::canonical(config));
 }
 
-void take_sizes(Subject& s, const templates::Problem& p, const templates::Config& c, std::int64_t m) {
+void take_sizes(Subject& s, const templates::Problem& p, const templates::Config& c, std::int64_t m,
+                unsigned stage) {
   s.about = described(p, c, m);
-  const bool tiles = c.path == templates::Path::tile;
-  s.bm = tiles ? c.bm : c.tokens;
-  s.bn = tiles ? c.bn : c.rows;
-  s.bk = tiles ? std::int64_t{c.bk} * c.unroll : 1024;  // a pass of four superblocks
+  if (const unsigned all = templates::stages(p, c); all > 1)
+    s.about += fmt::format("; of the {} kernels of a launch only number {}", all, stage + 1);
+  const bool gemv = c.path == templates::Path::gemv;
+  s.bm = gemv ? c.tokens : c.bm;
+  s.bn = gemv ? c.rows : c.bn;
+  s.bk = gemv ? 1024 : std::int64_t{c.bk} * c.unroll;  // gemv: a pass of four superblocks
   s.m = m;
   s.n = p.n;
   s.k = p.k;
@@ -91,7 +95,9 @@ Result<Subject> from_peer(const fs::path& path, const AssumedSizes& sizes) {
 /// A `.s` of ours, edited or not: launched as its header says.
 Result<void> launch_as_own(Subject& s, const OwnHeader& own, std::int64_t m) {
   if (own.config.path == templates::Path::gemv) m = own.config.tokens;
-  const auto launch = templates::launch(own.problem, own.config, *s.target, m, own.stage);
+  const auto stage = stage_of(s.kernel, own.problem, own.config, *s.target, m);
+  if (!stage) return std::unexpected(stage.error());
+  const auto launch = templates::launch(own.problem, own.config, *s.target, m, *stage);
   if (!launch) return std::unexpected(launch.error());
   std::vector<std::uint64_t> executed;
   s.facts.waves = launch->block[0] / s.target->wave_size;
@@ -100,8 +106,17 @@ Result<void> launch_as_own(Subject& s, const OwnHeader& own, std::int64_t m) {
   s.notes = *std::move(notes);
   s.simulated = true;
   s.shape = shape_of(own.problem, own.config, *launch, m, iterations_in(s.code, s.facts.waves, executed));
-  take_sizes(s, own.problem, own.config, m);
+  take_sizes(s, own.problem, own.config, m, *stage);
   return {};
+}
+
+/// Of a matrix instruction, whose name says its shape on CDNA; elsewhere there is one that matters.
+double multiply_adds_of(const isa::Instruction& inst, const target::Target& target) {
+  for (const target::MatrixShape& s : target.matrix_shapes)
+    if (inst.info().name.find(fmt::format("{}x{}x{}", s.m, s.n, s.k)) != std::string_view::npos)
+      return 1.0 * s.m * s.n * s.k;
+  const target::MatrixShape& s = target.wmma16;
+  return 1.0 * s.m * s.n * s.k;
 }
 
 /// Any kernel, launched as the launch file says. What it computes is not known: all its matrix work counts as
@@ -127,12 +142,11 @@ Result<void> launch_with(Subject& s, const LaunchFile& file) {
   model::LaunchShape shape;
   shape.workgroups = std::uint64_t{file.grid[0]} * file.grid[1] * file.grid[2];
   shape.iterations = iterations_in(s.code, s.facts.waves, executed);
-  const target::MatrixShape& matrix = s.target->wmma16;
-  double instructions = 0;
+  double multiply_adds = 0;
   for (std::size_t i = 0; i < s.code.size(); ++i)
-    if (s.code[i].pipe() == isa::Pipe::matrix) instructions += static_cast<double>(executed[i]);
-  shape.useful_flop =
-      2.0 * matrix.m * matrix.n * matrix.k * instructions * static_cast<double>(shape.workgroups);
+    if (s.code[i].pipe() == isa::Pipe::matrix)
+      multiply_adds += multiply_adds_of(s.code[i], *s.target) * static_cast<double>(executed[i]);
+  shape.useful_flop = 2.0 * multiply_adds * static_cast<double>(shape.workgroups);
   for (const auto& [argument, address] : prepared->buffers)
     shape.dram_bytes += static_cast<double>(memory.find(address)->size);
   s.shape = shape;
@@ -157,7 +171,7 @@ Result<Subject> subject_of(const Job& job, std::string name) {
   s.notes = std::move(made->notes);
   s.simulated = true;
   s.shape = made->shape;
-  take_sizes(s, made->kernel.problem, made->kernel.config, job.m);
+  take_sizes(s, made->kernel.problem, made->kernel.config, job.m, made->kernel.stage);
   take_kernel(s, std::move(object->kernels.at(0)));
   return s;
 }

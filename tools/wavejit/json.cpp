@@ -26,6 +26,28 @@ Json number(double value) {
   return fmt::format("{}", value);
 }
 
+std::string_view zero_points_name(templates::ZeroPoints zero_points) {
+  switch (zero_points) {
+    case templates::ZeroPoints::symmetric:
+      return "symmetric";
+    case templates::ZeroPoints::packed:
+      return "packed";
+    case templates::ZeroPoints::additive:
+      return "additive";
+  }
+  return "";
+}
+
+std::string_view layout_name(templates::WeightLayout layout) {
+  switch (layout) {
+    case templates::WeightLayout::exllama:
+      return "exllama";
+    case templates::WeightLayout::row_major_signed:
+      return "row_major_signed";
+  }
+  return "";
+}
+
 Json mix_json(const model::Mix& m) {
   return {{"matrix", m.matrix},
           {"other_valu", m.other_valu()},
@@ -64,13 +86,17 @@ Json to_json(const templates::Problem& p) {
             {"k", p.k},
             {"type", templates::name(p.weight_type)},
             {"canonical", templates::canonical(p)}};
+  const bool w4a16 = p.op == templates::Operation::w4a16;  // scales have the activations' type
   return {{"op", templates::name(p.op)},
           {"act", templates::name(p.activation)},
           {"n", p.n},
           {"k", p.k},
           {"group", p.group},
-          {"zero_points", p.zero_points == templates::ZeroPoints::packed ? "packed" : "symmetric"},
-          {"weight_layout", "exllama"},
+          {"zero_points", zero_points_name(p.zero_points)},
+          {"weight_layout", layout_name(p.layout)},
+          {"scale_type", templates::name(w4a16 ? p.activation : p.scale_type)},
+          {"batch", p.batch},
+          {"groups", p.groups},
           {"bias", p.bias},
           {"rounding", p.rounding == templates::WeightRounding::nearest ? "nearest" : "fastest"},
           {"activation_stride", p.activation_stride},
@@ -83,7 +109,7 @@ Json to_json(const templates::Problem& p) {
 
 Json to_json(const templates::Config& c) {
   if (c.path == templates::Path::gemv)
-    return {{"path", "gemv"},
+    return {{"path", templates::name(c.path)},
             {"tokens", c.tokens},
             {"rows", c.rows},
             {"depth", c.pipeline_depth},
@@ -93,7 +119,7 @@ Json to_json(const templates::Config& c) {
   templates::Techniques copy = c.techniques;
   for (const std::string_view technique : templates::technique_names())
     techniques[std::string(technique)] = *templates::technique(copy, technique);
-  return {{"path", c.path == templates::Path::skinny ? "skinny" : "tile"},
+  return {{"path", templates::name(c.path)},
           {"tile", {c.bm, c.bn, c.bk}},
           {"waves", c.waves},
           {"waves_m", c.waves_m},
@@ -103,6 +129,7 @@ Json to_json(const templates::Config& c) {
           {"lds_buffers", c.lds_buffers},
           {"waves_per_simd", c.waves_per_simd},
           {"wgp_mode", c.wgp_mode},
+          {"split_k", c.split_k},
           {"techniques", techniques},
           {"canonical", templates::canonical(c)}};
 }

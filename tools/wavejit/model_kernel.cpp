@@ -7,8 +7,32 @@
 #include "generator/lower/lower.hpp"
 #include "generator/model/loops.hpp"
 #include "tools/wavejit/access_notes.hpp"
+#include "tools/wavejit/stages.hpp"
 
 namespace wavejit::tools {
+namespace {
+
+std::int64_t rows_of(const templates::Launch& launch) {
+  const auto m = std::ranges::find(launch.arguments, "m", &templates::Argument::name);
+  return m == launch.arguments.end() ? 0 : m->value;
+}
+
+/// Bytes of the elements, without what lies between rows.
+double dense_bytes(const templates::Argument& a) {
+  if (a.kind == ir::ArgKind::scalar) return 0;
+  double bytes = templates::bytes(a.dtype);
+  for (const std::int64_t extent : a.shape) bytes *= static_cast<double>(extent);
+  return bytes;
+}
+
+}  // namespace
+
+std::vector<std::int64_t> even_groups(std::int64_t m, std::int64_t groups) {
+  std::vector<std::int64_t> rows(static_cast<std::size_t>(groups));
+  for (std::int64_t g = 0; g < groups; ++g)
+    rows[static_cast<std::size_t>(g)] = m / groups + (g < m % groups ? 1 : 0);
+  return rows;
+}
 
 TensorBytes group_rows(std::span<const std::int64_t> rows) {
   const auto bytes = std::as_bytes(rows);
@@ -25,9 +49,14 @@ Result<std::vector<std::byte>> place_tensors(const templates::Launch& launch, si
       const auto address = memory.allocate(bytes, 256, a.name);
       if (!address) return std::unexpected(address.error());
       if (auto ok = memory.fill(*address, bytes, std::byte{0x11}); !ok) return std::unexpected(ok.error());
-      for (const TensorBytes& t : contents)
-        if (t.name == a.name)
-          if (auto ok = memory.write(*address, t.bytes); !ok) return std::unexpected(ok.error());
+      const auto given = std::ranges::find(contents, a.name, &TensorBytes::name);
+      if (given != contents.end()) {
+        if (auto ok = memory.write(*address, given->bytes); !ok) return std::unexpected(ok.error());
+      } else if (a.name == "group_rows") {
+        const std::vector<std::int64_t> rows = even_groups(rows_of(launch), a.shape.front());
+        if (auto ok = memory.write(*address, std::as_bytes(std::span(rows))); !ok)
+          return std::unexpected(ok.error());
+      }
       value = *address;
     }
     std::memcpy(kernarg.data() + a.offset, &value, std::min<std::size_t>(a.size, sizeof value));
@@ -59,31 +88,53 @@ Result<std::vector<model::AccessNote>> notes_of(const lower::DecodedKernel& kern
   return access_notes(kernel, target, memory, std::move(params), executed);
 }
 
+namespace {
+
+/// Of one product of a batch; a grouped launch's depends on sizes that only the device knows.
+std::optional<model::Tiling> tiling_of(const templates::Problem& p, const templates::Config& config,
+                                       const templates::Launch& launch, std::int64_t m) {
+  if (p.op == templates::Operation::int4_grouped) return {};
+  const auto d = [](std::int64_t x) { return static_cast<double>(x); };
+  // Per group and column: packed zero points are half a byte, additive ones as large as the scale.
+  const double scale = p.op == templates::Operation::w4a16 ? 2 : templates::bytes(p.scale_type);
+  const double zero = p.zero_points == templates::ZeroPoints::packed     ? 0.5
+                      : p.zero_points == templates::ZeroPoints::additive ? scale
+                                                                         : 0;
+  model::Tiling tiling{.rows = static_cast<std::uint64_t>(m),
+                       .columns = static_cast<std::uint64_t>(p.n),
+                       .tile_rows = config.bm,
+                       .tile_columns = config.bn,
+                       .row_bytes = d(p.k) * 2,
+                       .column_bytes = d(p.k) / 2 + d(p.k) / d(p.group) * (scale + zero)};
+  // Where the grid is not that of the tiles, the kernel orders them itself.
+  tiling.rows_fastest = launch.grid[0] == tiling.grid_rows() && launch.grid[1] == tiling.grid_columns();
+  return tiling;
+}
+
+}  // namespace
+
 model::LaunchShape shape_of(const templates::Problem& p, const templates::Config& config,
                             const templates::Launch& launch, std::int64_t m, std::uint64_t iterations) {
   const auto d = [](std::int64_t x) { return static_cast<double>(x); };
   model::LaunchShape s;
   s.workgroups = std::uint64_t{launch.grid[0]} * launch.grid[1] * launch.grid[2];
   s.iterations = iterations;
-  s.useful_flop = 2 * d(m) * d(p.n) * d(p.k) * d(p.batch);
-  const bool int4 = p.op == templates::Operation::int4_gemm || p.op == templates::Operation::int4_grouped;
-  if (config.path == templates::Path::gemv || int4) {
-    for (const templates::Argument& a : launch.arguments) s.dram_bytes += d(a.bytes);
-    return s;
+  s.useful_flop = 2 * d(p.batch) * d(m) * d(p.n) * d(p.k);
+  if (p.op == templates::Operation::w4a16) {
+    s.dram_bytes =
+        d(m) * d(p.k) * 2 + d(p.n) * d(p.k) / 2 + d(p.n) * d(p.k) / d(p.group) * 2 + d(m) * d(p.n) * 2;
+  } else {
+    for (const templates::Argument& a : launch.arguments) s.dram_bytes += dense_bytes(a);
   }
-  s.dram_bytes =
-      d(m) * d(p.k) * 2 + d(p.n) * d(p.k) / 2 + d(p.n) * d(p.k) / d(p.group) * 2 + d(m) * d(p.n) * 2;
-  if (config.path == templates::Path::skinny) return s;
-  const double zero_points = p.zero_points == templates::ZeroPoints::packed ? 0.5 : 0;
-  s.tiling = model::Tiling{.rows = static_cast<std::uint64_t>(m),
-                           .columns = static_cast<std::uint64_t>(p.n),
-                           .tile_rows = config.bm,
-                           .tile_columns = config.bn,
-                           .row_bytes = d(p.k) * 2,
-                           .column_bytes = d(p.k) / 2 + d(p.k) / d(p.group) * (2 + zero_points)};
-  // Where the grid is not that of the tiles, the kernel orders them itself.
-  s.tiling->rows_fastest =
-      launch.grid[0] == s.tiling->grid_rows() && launch.grid[1] == s.tiling->grid_columns();
+  const auto ceil_div = [](std::int64_t a, std::int64_t b) { return (a + b - 1) / b; };
+  const bool tiles = config.path == templates::Path::tile || config.path == templates::Path::mfma;
+  if (tiles) s.tiling = tiling_of(p, config, launch, m);
+  if (tiles && p.op == templates::Operation::int4_grouped) {
+    // The grid is an upper bound; workgroups without a tile leave at once.
+    std::int64_t rows = 0;
+    for (const std::int64_t r : even_groups(m, p.groups)) rows += ceil_div(r, config.bm);
+    s.workgroups = static_cast<std::uint64_t>(rows * ceil_div(p.n, config.bn));
+  }
   return s;
 }
 
@@ -109,13 +160,16 @@ Result<PreparedKernel> prepare_generated(const templates::Problem& problem, cons
   PreparedKernel result;
   result.kernel = *std::move(generated);
   const templates::GeneratedKernel& k = result.kernel;
-  const auto launch = templates::launch(k.problem, k.config, target, m, stage);
+  const auto launch = templates::launch(k.problem, k.config, target, m, *stage);
   if (!launch) return std::unexpected(launch.error());
   const auto object = lower::decode(k.code_object);
   if (!object) return std::unexpected(object.error());
   const lower::DecodedKernel& decoded = object->kernels.at(0);
   result.launch = *launch;
   result.contents = options.contents;
+  if (launch->grid[0] == 0)
+    return fail_field(ErrorCode::invalid_argument, "grid", "0 workgroups",
+                      "at least 1: groups, and rows for them");
   for (const lower::DecodedInstruction& i : decoded.instructions) result.code.push_back(i.inst);
   const unsigned waves = launch->block[0] / target.wave_size;
   result.facts = {k.ir.vgprs_used, k.ir.agprs_used, k.ir.lds_bytes(), waves, k.config.wgp_mode};

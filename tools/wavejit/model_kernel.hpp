@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A generated kernel through the timing model, with the costs of its accesses from a simulated workgroup.
+// A generated kernel (of a Config that runs several, the one that reads the weights) through the timing
+// model, with the costs of its accesses from a simulated workgroup.
 #pragma once
 
 #include <cstddef>
@@ -60,8 +61,11 @@ struct ModelledKernel : PreparedKernel {
   model::Estimate estimate;
 };
 
-/// The launch's tensors over constant data and `contents`, and the kernel arguments that say where. Errors:
-/// those of the simulator's memory.
+/// `m` rows shared among `groups` as evenly as can be, the first ones taking one more.
+std::vector<std::int64_t> even_groups(std::int64_t m, std::int64_t groups);
+
+/// The launch's tensors over constant data and `contents` (a grouped product's rows shared evenly where they
+/// are not among these), and the kernel arguments that say where. Errors: those of the simulator's memory.
 Result<std::vector<std::byte>> place_tensors(const templates::Launch& launch, sim::Memory& memory,
                                              std::span<const TensorBytes> contents = {});
 

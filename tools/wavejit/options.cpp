@@ -19,31 +19,52 @@ std::string shape_names() {
   return fmt::format("{}", fmt::join(names, ", "));
 }
 
+std::string operation_names() {
+  std::vector<std::string_view> names;
+  for (std::size_t i = 0; i < templates::operations; ++i)
+    names.push_back(templates::name(static_cast<templates::Operation>(i)));
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
 void add_problem(CLI::App& app, ProblemOptions& o) {
-  const std::string group = "Problem";
+  const std::string group = problem_group;
   app.add_option("--shape", o.shape, "Named shape: " + shape_names() + "; sets n, k and group")->group(group);
-  app.add_option("--op", o.op, "Operation: w4a16, kquant")->capture_default_str()->group(group);
+  app.add_option("--op", o.op, "Operation: " + operation_names())->capture_default_str()->group(group);
   app.add_option("--target", o.target, "GPU architecture: " + target_names())
       ->capture_default_str()
       ->group(group);
   app.add_option("--act", o.activation,
-                 "Activation type: bf16, f16, with kquant also f32; w4a16 has scales and output of it, "
-                 "kquant's is f32")
+                 "Activation type: bf16, f16, with kquant also f32; the output's too, and w4a16's scales'; "
+                 "kquant's output is f32")
       ->capture_default_str()
       ->group(group);
   app.add_option("--n", o.n, "Columns of the output")->group(group);
   app.add_option("--k", o.k, "Length of the reduction")->group(group);
-  app.add_option("--group", o.group,
-                 "Weights that share a scale along K, a multiple of 32, default 128; -1 = all of K")
+  app.add_option(
+         "--group", o.group,
+         "Weights that share a scale along K, a multiple of 32 (int4_gemm, int4_grouped: of 64), default "
+         "128; -1 = all of K")
       ->group(group);
   app.add_option("--type", o.weight_type, "GGUF weights of kquant: q4_k, q5_k, q6_k, q8_0, q4_0")
       ->group(group);
   app.add_option("--m", o.m,
-                 fmt::format("Rows of the activations, default {}; of kquant, whose kernels take up to 8, 1",
+                 fmt::format("Rows of the activations (of each product of a batch, of all groups together), "
+                             "default {}; of kquant, whose kernels take up to 8, 1",
                              published_m))
       ->group(group);
   app.add_flag("--zero-points", o.zero_points,
-               "Packed zero points (int32 [ceil(N/8), K/group]) instead of the constant 8")
+               "Of w4a16: packed zero points (int32 [ceil(N/8), K/group]) instead of the constant 8")
+      ->group(group);
+  app.add_flag(
+         "--zeros", o.zeros,
+         "Of int4_gemm and int4_grouped: float zeros [K/group, N] of the scales' type, added after scaling")
+      ->group(group);
+  app.add_option("--scale-type", o.scale_type,
+                 "Type of int4_gemm's and int4_grouped's scales and zeros: bf16, f16, f32; default bf16")
+      ->group(group);
+  app.add_option("--batch", o.batch, "Of int4_gemm: products side by side, each of M rows; default 1")
+      ->group(group);
+  app.add_option("--groups", o.groups, "Of int4_grouped: sets of weights, which share the M rows")
       ->group(group);
   app.add_flag("--bias", o.bias, "A bias [N] of the activation's type")->group(group);
   app.add_option("--rounding", o.rounding, "Of a dequantised weight: fastest, nearest")
@@ -60,26 +81,6 @@ void add_problem(CLI::App& app, ProblemOptions& o) {
   app.add_option("--output-stride", o.output_stride, "Elements between output rows, 0 = dense")->group(group);
 }
 
-void add_config(CLI::App& app, ProblemOptions& o) {
-  const std::string group = "Config (what is not given is chosen)";
-  app.add_option("--tile", o.tile, "Workgroup tile BM,BN,BK")->delimiter(',')->expected(3)->group(group);
-  app.add_option("--wave-rows", o.rows, "Of kquant: rows of weights per wave, 1, 2 or 4")->group(group);
-  app.add_option("--waves", o.waves, "Waves per workgroup")->group(group);
-  app.add_option("--waves-m", o.waves_m, "Waves along M")->group(group);
-  app.add_option("--waves-n", o.waves_n, "Waves along N")->group(group);
-  app.add_option("--depth", o.depth, "Iterations that global loads run ahead: 0, 1, 2")->group(group);
-  app.add_option("--unroll", o.unroll, "Steps of BK per loop body")->group(group);
-  app.add_option("--lds-buffers", o.lds_buffers, "LDS copies of the tile: 1, 2")->group(group);
-  app.add_option("--waves-per-simd", o.waves_per_simd, "Occupancy that the register budget must allow")
-      ->group(group);
-  app.add_flag("--cu-mode", o.cu_mode, "Keep a workgroup on one CU instead of a WGP")->group(group);
-  app.add_option("--without", o.without,
-                 fmt::format("Switch a technique off (repeatable): {}",
-                             fmt::join(templates::technique_names(), ", ")))
-      ->allow_extra_args(false)
-      ->group(group);
-}
-
 std::unexpected<Error> bad(ErrorCode code, std::string field, std::string given, std::string allowed) {
   return fail_field(code, std::move(field), std::move(given), std::move(allowed));
 }
@@ -87,7 +88,7 @@ std::unexpected<Error> bad(ErrorCode code, std::string field, std::string given,
 Result<templates::Operation> operation_of(const ProblemOptions& o) {
   for (std::size_t i = 0; i < templates::operations; ++i)
     if (const auto op = static_cast<templates::Operation>(i); templates::name(op) == o.op) return op;
-  return bad(ErrorCode::invalid_problem, "op", o.op, "w4a16 or kquant");
+  return bad(ErrorCode::invalid_problem, "op", o.op, "one of " + operation_names());
 }
 
 Result<templates::GgufType> weight_type_of(const ProblemOptions& o) {
@@ -98,19 +99,38 @@ Result<templates::GgufType> weight_type_of(const ProblemOptions& o) {
   return bad(ErrorCode::invalid_problem, "type", given, "q4_k, q5_k, q6_k, q8_0 or q4_0, with --op kquant");
 }
 
-Result<templates::Problem> problem_of(const ProblemOptions& o) {
-  templates::Problem p;
-  const auto op = operation_of(o);
-  if (!op) return std::unexpected(op.error());
-  p.op = *op;
-  const bool kquant = p.op == templates::Operation::kquant;
-  if (kquant) {
-    const auto type = weight_type_of(o);
-    if (!type) return std::unexpected(type.error());
-    p.weight_type = *type;
-  } else if (o.weight_type) {
-    return bad(ErrorCode::invalid_problem, "type", *o.weight_type, "left out: it is of --op kquant");
-  }
+bool is_int4(templates::Operation op) {
+  return op == templates::Operation::int4_gemm || op == templates::Operation::int4_grouped;
+}
+
+/// What only some operations have. Errors name the flag that is of another one.
+Result<void> check_belongs(const ProblemOptions& o, templates::Operation op) {
+  constexpr ErrorCode code = ErrorCode::invalid_problem;
+  using templates::Operation;
+  const std::string of(templates::name(op));
+  if (o.weight_type && op != Operation::kquant)
+    return bad(code, "type", *o.weight_type, "left out: it is of --op kquant");
+  if (o.zero_points && is_int4(op))
+    return bad(code, "zero_points", "packed", "left out: the zeros of " + of + " are floats, --zeros");
+  if (o.zeros && !is_int4(op))
+    return bad(code, "zeros", "given",
+               "left out: they are of int4_gemm and int4_grouped" +
+                   std::string(op == Operation::w4a16 ? "; w4a16 has --zero-points" : ""));
+  if (o.scale_type && !is_int4(op))
+    return bad(code, "scale_type", *o.scale_type,
+               "left out: it is of int4_gemm and int4_grouped; " +
+                   std::string(op == Operation::kquant ? "GGUF weights say it themselves"
+                                                       : "scales of w4a16 have the activations' type"));
+  if (o.batch && op != Operation::int4_gemm)
+    return bad(code, "batch", std::to_string(*o.batch), "left out: it is of --op int4_gemm");
+  if (o.groups && op != Operation::int4_grouped)
+    return bad(code, "groups", std::to_string(*o.groups), "left out: they are of --op int4_grouped");
+  if (!o.groups && op == Operation::int4_grouped)
+    return bad(code, "groups", "missing", "given: the number of sets of weights");
+  return {};
+}
+
+Result<void> take_sizes(const ProblemOptions& o, templates::Problem& p) {
   if (!o.shape.empty()) {
     const NamedShape* shape = find_shape(o.shape);
     if (shape == nullptr) return bad(ErrorCode::invalid_problem, "shape", o.shape, "one of " + shape_names());
@@ -123,77 +143,59 @@ Result<templates::Problem> problem_of(const ProblemOptions& o) {
   p.n = o.n.value_or(p.n);
   p.k = o.k.value_or(p.k);
   p.group = o.group.value_or(p.group);
-
-  std::optional<templates::DataType> activation;
-  for (const auto type : {templates::DataType::bf16, templates::DataType::f16, templates::DataType::f32})
-    if (templates::name(type) == o.activation) activation = type;
-  if (!activation || (*activation == templates::DataType::f32 && !kquant))
-    return bad(ErrorCode::invalid_problem, "act", o.activation, kquant ? "bf16, f16 or f32" : "bf16 or f16");
-  p.activation = *activation;
-  if (o.rounding != "fastest" && o.rounding != "nearest")
-    return bad(ErrorCode::invalid_problem, "rounding", o.rounding, "fastest or nearest");
-  p.rounding =
-      o.rounding == "nearest" ? templates::WeightRounding::nearest : templates::WeightRounding::fastest;
-  if (o.zero_points) p.zero_points = templates::ZeroPoints::packed;
-  p.bias = o.bias;
+  p.batch = o.batch.value_or(p.batch);
+  p.groups = o.groups.value_or(p.groups);
   p.activation_stride = o.activation_stride;
   p.weight_stride = o.weight_stride;
   p.scale_stride = o.scale_stride;
   p.zero_point_stride = o.zero_point_stride;
   p.output_stride = o.output_stride;
-  return p;
-}
-
-/// Flags of the other operation's Configs would be silently of no effect.
-Result<void> check_config_flags(const ProblemOptions& o, templates::Operation op) {
-  const bool kquant = op == templates::Operation::kquant;
-  const bool of_tiles =
-      !o.tile.empty() || o.waves || o.waves_m || o.waves_n || o.unroll || o.lds_buffers || o.cu_mode;
-  if (kquant && of_tiles)
-    return bad(ErrorCode::invalid_config, "config", "with flags of tiles",
-               "described by --wave-rows, --depth and --waves-per-simd: kquant computes no tiles");
-  if (!kquant && o.rows)
-    return bad(ErrorCode::invalid_config, "rows", std::to_string(*o.rows), "left out: it is of --op kquant");
   return {};
 }
 
-/// With a tile given, the rest starts from a Config's own defaults: what selection would choose
-/// beside another tile need not suit this one.
-Result<templates::Config> config_of(const ProblemOptions& o, const templates::Problem& problem,
-                                    const target::Target& target, std::int64_t m) {
-  templates::Config c;
-  if (auto ok = check_config_flags(o, problem.op); !ok) return std::unexpected(ok.error());
-  if (o.tile.empty()) {
-    const auto selected = templates::select_config(problem, target, m);
-    if (!selected) return std::unexpected(selected.error());
-    c = *selected;
-  } else {
-    c.bm = o.tile[0];
-    c.bn = o.tile[1];
-    c.bk = o.tile[2];
+std::optional<templates::DataType> float_type(std::string_view name) {
+  for (const auto type : {templates::DataType::bf16, templates::DataType::f16, templates::DataType::f32})
+    if (templates::name(type) == name) return type;
+  return {};
+}
+
+Result<void> take_types(const ProblemOptions& o, templates::Problem& p) {
+  const bool kquant = p.op == templates::Operation::kquant;
+  const auto activation = float_type(o.activation);
+  if (!activation || (*activation == templates::DataType::f32 && !kquant))
+    return bad(ErrorCode::invalid_problem, "act", o.activation, kquant ? "bf16, f16 or f32" : "bf16 or f16");
+  p.activation = *activation;
+  if (kquant) {
+    const auto type = weight_type_of(o);
+    if (!type) return std::unexpected(type.error());
+    p.weight_type = *type;
   }
-  if (o.waves) {
-    c.waves = *o.waves;
-    c.waves_m = c.waves_n = 0;
+  if (o.scale_type) {
+    const auto type = float_type(*o.scale_type);
+    if (!type) return bad(ErrorCode::invalid_problem, "scale_type", *o.scale_type, "bf16, f16 or f32");
+    p.scale_type = *type;
   }
-  if (o.waves_m || o.waves_n) {
-    c.waves_m = o.waves_m.value_or(0);
-    c.waves_n = o.waves_n.value_or(0);
-  }
-  c.rows = o.rows.value_or(c.rows);
-  c.pipeline_depth = o.depth.value_or(c.pipeline_depth);
-  c.unroll = o.unroll.value_or(c.unroll);
-  c.lds_buffers = o.lds_buffers.value_or(c.lds_buffers);
-  c.waves_per_simd = o.waves_per_simd.value_or(c.waves_per_simd);
-  if (o.cu_mode) c.wgp_mode = false;
-  for (const std::string& name : o.without) {
-    bool* technique = templates::technique(c.techniques, name);
-    if (technique == nullptr)
-      return bad(ErrorCode::invalid_config, "without", name,
-                 fmt::format("one of {}", fmt::join(templates::technique_names(), ", ")));
-    *technique = false;
-  }
-  return c;
+  if (is_int4(p.op)) p.layout = templates::WeightLayout::row_major_signed;
+  if (o.zero_points) p.zero_points = templates::ZeroPoints::packed;
+  if (o.zeros) p.zero_points = templates::ZeroPoints::additive;
+  if (o.rounding != "fastest" && o.rounding != "nearest")
+    return bad(ErrorCode::invalid_problem, "rounding", o.rounding, "fastest or nearest");
+  p.rounding =
+      o.rounding == "nearest" ? templates::WeightRounding::nearest : templates::WeightRounding::fastest;
+  p.bias = o.bias;
+  return {};
+}
+
+Result<templates::Problem> problem_of(const ProblemOptions& o) {
+  templates::Problem p;
+  const auto op = operation_of(o);
+  if (!op) return std::unexpected(op.error());
+  p.op = *op;
+  auto ok = check_belongs(o, p.op);
+  if (ok) ok = take_sizes(o, p);
+  if (ok) ok = take_types(o, p);
+  if (!ok) return std::unexpected(ok.error());
+  return p;
 }
 
 }  // namespace
@@ -206,7 +208,7 @@ std::string target_names() {
 
 void add_problem_options(CLI::App& app, ProblemOptions& options) {
   add_problem(app, options);
-  add_config(app, options);
+  add_config_options(app, options);
 }
 
 Result<void> require(const Job& job, templates::Operation op) {
@@ -229,11 +231,10 @@ Result<Job> resolve(const ProblemOptions& o) {
   if (!normal_problem) return std::unexpected(normal_problem.error());
   job.problem = *normal_problem;
 
-  const auto config = config_of(o, job.problem, *job.target, job.m);
+  const auto config = resolve_config(o, job.problem, *job.target, job.m);
   if (!config) return std::unexpected(config.error());
-  auto normal_config = templates::normalise(*config, job.problem, *job.target);
-  if (!normal_config) return std::unexpected(normal_config.error());
-  job.config = *normal_config;
+  job.config = *config;
+  if (!o.m && job.config.path == templates::Path::gemv) job.m = job.config.tokens;
   return job;
 }
 

@@ -20,19 +20,35 @@ namespace wavejit::tools {
 struct ProblemOptions {
   std::string shape;
   std::string op = "w4a16", target = "gfx1151", activation = "bf16", rounding = "fastest";
-  bool zero_points = false, bias = false;
+  bool zero_points = false, zeros = false, bias = false;
   std::optional<std::int64_t> n, k, group, m;
   std::int64_t activation_stride = 0, weight_stride = 0, scale_stride = 0, zero_point_stride = 0,
                output_stride = 0;
   std::optional<std::string> weight_type;  ///< of kquant
+  std::optional<std::string> scale_type;   ///< of int4_gemm and int4_grouped
+  std::optional<std::int64_t> batch;       ///< of int4_gemm
+  std::optional<std::int64_t> groups;      ///< of int4_grouped
+  std::optional<std::string> config;       ///< a Config's canonical text, in place of all that follow
   std::vector<unsigned> tile;              ///< BM, BN, BK
-  std::optional<unsigned> waves, waves_m, waves_n, depth, unroll, lds_buffers, waves_per_simd, rows;
+  std::optional<unsigned> waves, waves_m, waves_n, depth, unroll, lds_buffers, waves_per_simd, rows, split_k;
   bool cu_mode = false;
   std::vector<std::string> without;
   bool explain_choice = false;  ///< of emit and run
 };
 
+/// The groups of flags in the help text.
+inline constexpr const char* problem_group = "Problem";
+inline constexpr const char* config_group = "Config (what is not given is chosen)";
+
 void add_problem_options(CLI::App& app, ProblemOptions& options);
+/// The half of them that describes the Config (config_options.cpp).
+void add_config_options(CLI::App& app, ProblemOptions& options);
+
+/// The Config that the flags ask for, normalised: --config's text, or what selection chooses for `m` rows
+/// with the single switches changed. Errors: invalid_config for a text that is none or does not fit, and for
+/// a switch that the chosen path does not have; those of selection and normalise().
+Result<templates::Config> resolve_config(const ProblemOptions& options, const templates::Problem& problem,
+                                         const target::Target& target, std::int64_t m);
 
 /// A problem, a Config and a number of rows that have been checked against each other.
 struct Job {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // What a `.s` of ours says of itself in its first comment lines: templates::canonical() of its Problem and of
-// its Config, and where a Config runs several kernels, which of them it is.
+// its Config. Where a Config runs several kernels, stages.hpp tells which of them it is.
 #pragma once
 
 #include <optional>
@@ -14,7 +14,6 @@ namespace wavejit::tools {
 struct OwnHeader {
   templates::Problem problem;
   templates::Config config;
-  unsigned stage = 0;
 };
 
 /// Both normalised. Nothing when the text does not begin like a `.s` of ours. Errors: invalid_argument for a

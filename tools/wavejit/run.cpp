@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -19,11 +20,16 @@
 #include "tools/wavejit/explain_choice.hpp"
 #include "tools/wavejit/files.hpp"
 #include "tools/wavejit/json.hpp"
+#include "tools/wavejit/model_kernel.hpp"
 #include "tools/wavejit/options.hpp"
+#include "tools/wavejit/own_header.hpp"
 #include "tools/wavejit/progress.hpp"
 #include "tools/wavejit/run_any.hpp"
 #include "tools/wavejit/run_gguf.hpp"
 #include "tools/wavejit/run_kquant.hpp"
+#include "tools/wavejit/run_report.hpp"
+#include "tools/wavejit/shapes.hpp"
+#include "tools/wavejit/stages.hpp"
 
 namespace wavejit::tools {
 namespace {
@@ -31,8 +37,10 @@ namespace {
 struct RunOptions {
   ProblemOptions problem;
   std::string file;
+  std::vector<std::int64_t> group_rows;
+  std::vector<std::string> given;  ///< flags of problem and Config that were typed, --target and --m aside
   std::size_t sample = 8;
-  bool whole = false;
+  bool sample_given = false, whole = false;
   std::uint64_t seed = 1;
   std::string soffset = "both";
   std::string args, kernel;
@@ -68,6 +76,9 @@ Result<sim::SoffsetRule> soffset_rule(const std::string& name) {
 /// The layer, and the problem that it makes of the options.
 Result<checkpoint::Layer> read_checkpoint(const RunOptions& options, ProblemOptions& problem) {
   const ProblemOptions& o = options.problem;
+  if (o.op != templates::name(templates::Operation::w4a16))
+    return fail_field(ErrorCode::unsupported, "op", o.op,
+                      "w4a16: layers of a checkpoint are repacked for that");
   if (!o.shape.empty() || o.n || o.k || o.group || o.zero_points || o.bias || !options.file.empty())
     return fail_field(ErrorCode::invalid_argument, "checkpoint",
                       "given with a file, --shape, --n, --k, --group, --zero-points or --bias",
@@ -130,57 +141,116 @@ void print_layer(const checkpoint::Layer& layer, const harness::CheckpointReport
   if (r.gathered) fmt::print("g_idx reorders the columns: activations were gathered to match\n");
 }
 
-Json describe(const harness::Report& r) {
-  Json faults = Json::array();
-  for (const sim::Fault& fault : r.run.faults) faults.push_back(to_json(fault));
-  Json j = {{"kernel", r.kernel},
-            {"target", r.card.target},
-            {"m", r.m},
-            {"problem", to_json(r.problem)},
-            {"config", to_json(r.config)},
-            {"grid", r.launch.grid},
-            {"block", r.launch.block},
-            {"card", to_json(r.card)},
-            {"ok", r.ok()},
-            {"workgroups", r.tiles.size()},
-            {"workgroups_in_all", r.tiles_in_all},
-            {"wave_instructions", r.run.wave_instructions},
-            {"seconds", r.run.seconds},
-            {"cpu_seconds", r.run.cpu_seconds},
-            {"wave_instructions_per_second", 1e6 * millions_per_second(r.run)},
-            {"lds_conflict_cycles", r.run.lds_conflict_cycles},
-            {"distinct_faults", r.run.distinct_faults},
-            {"faults", faults},
-            {"unwritten_bytes", r.unwritten_bytes},
-            {"stray_bytes", r.stray_bytes}};
-  if (r.verdict) j["oracle"] = to_json(*r.verdict);
-  return j;
+/// All rows of the groups' sizes that were typed, at least 1; `most` for absurd ones, which are refused
+/// later.
+std::int64_t typed_rows(const RunOptions& options) {
+  constexpr std::int64_t most = 1LL << 31;
+  std::int64_t rows = 0;
+  for (const std::int64_t r : options.group_rows)
+    rows = std::min(rows + std::clamp<std::int64_t>(r, 0, most), most);
+  return std::max<std::int64_t>(rows, 1);
 }
 
-void print_text(const harness::Report& r, bool whole_card) {
-  fmt::print("{}\n", whole_card ? harness::to_text(r.card) : harness::summary(r.card));
-  fmt::print(
-      "ran {} of {} workgroups for m = {}: {} wave-instructions in {:.2f} s, {:.2f} million per second, {} "
-      "LDS conflict cycles\n",
-      r.tiles.size(), r.tiles_in_all, r.m, r.run.wave_instructions, r.run.seconds, millions_per_second(r.run),
-      r.run.lds_conflict_cycles);
-  if (r.verdict) {
-    const oracle::Metrics& m = r.verdict->metrics;
-    const oracle::Bars& b = r.verdict->bars;
-    fmt::print("distance to the oracle over {} elements:\n", m.elements);
-    fmt::print("  1 - cosine          {:.2e}   (bar {:.0e})\n", m.one_minus_cosine, b.one_minus_cosine);
-    fmt::print("  NMSE                {:.2e}   (bar {:.0e})\n", m.nmse, b.nmse);
-    fmt::print("  gain                {:.5f}    (bar {:g} .. {:g})\n", m.gain, b.gain_low, b.gain_high);
-    fmt::print("  max |e| / rms       {:.2e}\n", m.max_error_of_rms);
-    fmt::print("  worst element       {:.2f} of its bar {:g} |ref| + {:g} rms, at ({}, {}): {:g} for {:g}\n",
-               m.worst_error, b.relative, b.of_rms, m.worst_row, m.worst_column, m.worst_got,
-               m.worst_reference);
+/// Sizes that were typed say how many groups there are, and how many rows.
+void take_groups(const RunOptions& options, ProblemOptions& problem) {
+  if (options.group_rows.empty() || problem.op != templates::name(templates::Operation::int4_grouped)) return;
+  if (!problem.groups) problem.groups = std::ssize(options.group_rows);
+  if (!problem.m) problem.m = typed_rows(options);
+}
+
+/// Rows of each group: those that were typed, or the job's rows shared evenly.
+Result<std::vector<std::int64_t>> group_rows_of(const RunOptions& options, const Job& job) {
+  const auto bad = [](std::string given, std::string allowed) {
+    return fail_field(ErrorCode::invalid_argument, "group_rows", std::move(given), std::move(allowed));
+  };
+  const std::int64_t groups = job.problem.groups;
+  const std::vector<std::int64_t>& rows = options.group_rows;
+  if (job.problem.op == templates::Operation::int4_grouped && groups == 0)
+    return fail_field(ErrorCode::invalid_argument, "groups", "0",
+                      "at least 1: without there is nothing to run");
+  if (rows.empty()) return even_groups(job.m, groups);
+  if (job.problem.op != templates::Operation::int4_grouped)
+    return bad("given", "left out: it is of --op int4_grouped");
+  if (std::ssize(rows) != groups)
+    return bad(fmt::format("{} sizes", rows.size()), fmt::format("one for each of the {} groups", groups));
+  std::int64_t left = job.m;
+  for (const std::int64_t r : rows) {
+    if (r < 0) return bad(std::to_string(r), "at least 0");
+    if (r > left) return bad(std::to_string(r), fmt::format("such that all fit into the {} rows", job.m));
+    left -= r;
   }
-  if (r.ok()) {
-    fmt::print("verdict: right; no fault, every element of the tiles stored and nothing else\n");
+  return rows;
+}
+
+/// What the header of a `.s` of ours says where nothing else does; else what was typed.
+Result<Job> job_of(const RunOptions& options, const ProblemOptions& problem) {
+  if (options.file.empty() || !options.given.empty()) return resolve(problem);
+  const auto text = read_assembly(options.file);
+  if (!text) return std::unexpected(text.error());
+  const target::Target* target = target::find(problem.target);
+  if (!*text || target == nullptr) return resolve(problem);
+  const auto own = read_own_header(**text, *target);
+  if (!own) return std::unexpected(own.error());
+  if (!*own) return resolve(problem);
+  Job job{.target = target, .problem = (*own)->problem, .config = (*own)->config, .m = 0};
+  job.m = problem.m.value_or(options.group_rows.empty() ? published_m : typed_rows(options));
+  return job;
+}
+
+/// The file in the place of the generated kernel that it stands for.
+Result<harness::Report> run_file(const RunOptions& options, const Job& job, const harness::Request& request) {
+  const auto object = read_object(options.file, *job.target);
+  if (!object) return std::unexpected(object.error());
+  const auto text = read_assembly(options.file);
+  if (!text) return std::unexpected(text.error());
+  std::optional<harness::SourceText> source;
+  if (*text) source = harness::SourceText{**text, options.file};
+  if (templates::stages(job.problem, job.config) == 1) return harness::run_object(*object, request, source);
+  const auto decoded = lower::decode(*object);
+  if (!decoded) return std::unexpected(decoded.error());
+  const auto stage = stage_of(decoded->kernels.at(0), job.problem, job.config, *job.target, job.m);
+  if (!stage) return std::unexpected(stage.error());
+  return harness::run_object(*object, request, source, *stage);
+}
+
+/// Any operation but kquant. `layer`: whose weights these are, or null.
+Result<bool> run_job(const RunOptions& options, const Job& job, const checkpoint::Layer* layer,
+                     const std::vector<std::int64_t>& group_rows, const sim::Options& sim) {
+  harness::Request request;
+  request.problem = job.problem;
+  request.config = job.config;
+  request.m = job.m;
+  request.group_rows = group_rows;
+  request.target = job.target->name;
+  request.seed = options.seed;
+  // Several kernels run whole: which workgroups of the later ones belong to a tile is the family's business.
+  const bool all = options.whole || (!options.sample_given && templates::stages(job.problem, job.config) > 1);
+  request.sample = all ? 0 : options.sample;
+  request.sim = sim;
+  ProgressBar bar("workgroups");
+  request.sim.progress = [&bar](std::uint64_t done, std::uint64_t of) { bar.update(done, of); };
+
+  Result<harness::Report> report;
+  std::optional<harness::CheckpointReport> checkpoint;
+  if (layer != nullptr) {
+    auto ran = harness::run_checkpoint(*layer, request);
+    if (!ran) return std::unexpected(ran.error());
+    checkpoint = *std::move(ran);
+    report = checkpoint->report;
   } else {
-    fmt::print("verdict: WRONG, {} distinct faults\n{}\n", r.run.distinct_faults, r.reason());
+    report = options.file.empty() ? harness::run(request) : run_file(options, job, request);
   }
+  if (!report) return std::unexpected(report.error());
+  bar.finish();
+  if (options.json) {
+    Json j = to_json(*report);
+    if (checkpoint) j["checkpoint"] = describe(*layer, *checkpoint);
+    fmt::print("{}\n", j.dump(2));
+  } else {
+    if (checkpoint) print_layer(*layer, *checkpoint);
+    print_text(*report, options.card);
+  }
+  return report->ok();
 }
 
 void list_checks() {
@@ -220,66 +290,40 @@ Result<bool> run_command(const RunOptions& options) {
   } else if (!options.layer.empty() || options.format != "auto") {
     return fail_field(ErrorCode::invalid_argument, "checkpoint", "absent", "given with --layer and --format");
   }
-  const auto job = resolve(problem);
+  take_groups(options, problem);
+  auto job = job_of(options, problem);
   if (!job) return std::unexpected(job.error());
   if (options.problem.explain_choice) print_choice(stderr, *job);
   const auto soffset = soffset_rule(options.soffset);
   if (!soffset) return std::unexpected(soffset.error());
   if (!options.whole && options.sample == 0)
     return fail_field(ErrorCode::invalid_argument, "sample", "0", "at least 1; --whole runs all workgroups");
+  const auto group_rows = group_rows_of(options, *job);
+  if (!group_rows) return std::unexpected(group_rows.error());
+  sim::Options sim;
+  sim.soffset = *soffset;
+  sim.checks = *checks;
+  sim.global_unaligned_mode = options.global_unaligned;
+  if (job->problem.op != templates::Operation::kquant)
+    return run_job(options, *job, layer ? &*layer : nullptr, *group_rows, sim);
+  if (!options.file.empty())
+    return fail_field(ErrorCode::unsupported, "file", options.file,
+                      "absent with --op kquant: its two kernels are judged by a harness that generates them "
+                      "itself; --args runs any file, without the oracle");
+  return run_kquant(
+      *job,
+      {.sample = options.whole ? 0 : options.sample, .seed = options.seed, .sim = sim, .json = options.json});
+}
 
-  if (job->problem.op == templates::Operation::kquant) {
-    if (!options.file.empty())
-      return fail_field(ErrorCode::unsupported, "file", options.file, "absent with --op kquant");
-    KquantRun kquant{
-        .sample = options.whole ? 0 : options.sample, .seed = options.seed, .sim = {}, .json = options.json};
-    kquant.sim.soffset = *soffset;
-    kquant.sim.checks = *checks;
-    kquant.sim.global_unaligned_mode = options.global_unaligned;
-    return run_kquant(*job, kquant);
+/// Of problem and Config, --target and --m aside.
+std::vector<std::string> typed_flags(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::Option* o : app.get_options()) {
+    const std::string name = o->get_name();
+    const bool ours = o->get_group() == problem_group || o->get_group() == config_group;
+    if (ours && o->count() > 0 && name != "--target" && name != "--m") names.push_back(name);
   }
-  harness::Request request;
-  request.problem = job->problem;
-  request.config = job->config;
-  request.m = job->m;
-  request.target = job->target->name;
-  request.seed = options.seed;
-  request.sample = options.whole ? 0 : options.sample;
-  request.sim.soffset = *soffset;
-  request.sim.checks = *checks;
-  request.sim.global_unaligned_mode = options.global_unaligned;
-  ProgressBar bar("workgroups");
-  request.sim.progress = [&bar](std::uint64_t done, std::uint64_t all) { bar.update(done, all); };
-
-  Result<harness::Report> report;
-  std::optional<harness::CheckpointReport> checkpoint;
-  if (layer) {
-    auto ran = harness::run_checkpoint(*layer, request);
-    if (!ran) return std::unexpected(ran.error());
-    checkpoint = *std::move(ran);
-    report = checkpoint->report;
-  } else if (options.file.empty()) {
-    report = harness::run(request);
-  } else {
-    const auto object = read_object(options.file, *job->target);
-    if (!object) return std::unexpected(object.error());
-    const auto text = read_assembly(options.file);
-    if (!text) return std::unexpected(text.error());
-    std::optional<harness::SourceText> source;
-    if (*text) source = harness::SourceText{**text, options.file};
-    report = harness::run_object(*object, request, source);
-  }
-  if (!report) return std::unexpected(report.error());
-  bar.finish();
-  if (options.json) {
-    Json j = describe(*report);
-    if (checkpoint) j["checkpoint"] = describe(*layer, *checkpoint);
-    fmt::print("{}\n", j.dump(2));
-  } else {
-    if (checkpoint) print_layer(*layer, *checkpoint);
-    print_text(*report, options.card);
-  }
-  return report->ok();
+  return names;
 }
 
 }  // namespace
@@ -287,10 +331,15 @@ Result<bool> run_command(const RunOptions& options) {
 Action add_run(CLI::App& app) {
   const auto options = std::make_shared<RunOptions>();
   app.add_option("file", options->file,
-                 "Run this .s or .hsaco in the generated kernel's place (same problem and config)");
+                 "Run this .s or .hsaco in the generated kernel's place (same problem and config); a .s of "
+                 "ours says both "
+                 "in its header, if no flag does");
   add_problem_options(app, options->problem);
   app.add_flag("--explain-choice", options->problem.explain_choice,
                "Say on stderr how the Config was chosen");
+  app.add_option("--group-rows", options->group_rows,
+                 "Of int4_grouped: rows of each group, 3,0,5; default: --m shared evenly")
+      ->delimiter(',');
   auto* sample =
       app.add_option("--sample", options->sample, "Workgroups to run; tails, first and middle come first")
           ->capture_default_str();
@@ -323,9 +372,10 @@ Action add_run(CLI::App& app) {
       ->capture_default_str();
   app.add_flag("--card", options->card, "Also print what an iteration of the hot loop costs");
   app.add_flag("--json", options->json, "Report as JSON on stdout");
-  const CLI::Option* activation = app.get_option("--act");
-  return [options, activation] {
-    options->activation_given = activation->count() > 0;
+  return [options, &app, sample] {
+    options->activation_given = app.get_option("--act")->count() > 0;
+    options->sample_given = sample->count() > 0;
+    options->given = typed_flags(app);
     const auto right = run_command(*options);
     if (!right) return refuse(right.error(), options->json);
     return *right ? exit_ok : exit_wrong;

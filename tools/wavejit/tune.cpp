@@ -194,6 +194,10 @@ Result<void> tune_all(const Options& o, const Job& job, device::Device& device, 
   const auto id = cache::canonical_target_id(info.target_id);
   if (!id) return std::unexpected(id.error());
   const templates::Portfolio portfolio(job.problem, *job.target);
+  if (portfolio.size() == 0)
+    return fail_field(
+        ErrorCode::unsupported, "target", std::string(job.target->name),
+        "one whose selection keeps a portfolio of tiles, which is what is timed: gfx11 or gfx12");
   ModelTable table(*job.target);
   const bool hip = info.kind == device::Kind::hip;
   for (const std::int64_t m : o.rows.empty() ? std::vector{job.m} : o.rows) {

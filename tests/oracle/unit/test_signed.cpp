@@ -110,6 +110,10 @@ TEST_CASE("scales are seen as their format holds them", "[oracle]") {
   Values values = constant_signed_values(1, 1, 1.0 + 1.0 / 512);
   CHECK(dequantised(shape(1, 64, 64, false), values, 0, 1)(0, 0) == 1.0);
   CHECK(dequantised(shape(1, 64, 64, false, ScaleFormat::f32), values, 0, 1)(0, 0) == 1.0 + 1.0 / 512);
+  // f16 has ten bits behind the point, whatever the activations have.
+  CHECK(dequantised(shape(1, 64, 64, false, ScaleFormat::f16), values, 0, 1)(0, 0) == 1.0 + 1.0 / 512);
+  values = constant_signed_values(1, 1, 1.0 + 1.0 / 4096);
+  CHECK(dequantised(shape(1, 64, 64, false, ScaleFormat::f16), values, 0, 1)(0, 0) == 1.0);
 }
 
 TEST_CASE("right kernels pass with and without zeros, whatever the scales' format", "[oracle]") {

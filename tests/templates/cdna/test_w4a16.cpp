@@ -162,7 +162,7 @@ TEST_CASE("int4_gemm with f16 activations and scales of every type", "[cdna]") {
   r.problem.layout = templates::WeightLayout::row_major_signed;
   r.problem.zero_points = ZeroPoints::additive;
   r.problem.activation = GENERATE(DataType::f16, DataType::bf16);
-  r.problem.scale_type = GENERATE(DataType::bf16, DataType::f32);
+  r.problem.scale_type = GENERATE(DataType::bf16, DataType::f16, DataType::f32);
   r.problem.rounding = GENERATE(templates::WeightRounding::fastest, templates::WeightRounding::nearest);
   r.config = mfma(32, 64, 64, 2);
   CAPTURE(target);
