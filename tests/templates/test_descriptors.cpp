@@ -19,7 +19,8 @@ struct Words {
 };
 
 Words run(std::uint64_t base, std::uint32_t rows, std::int64_t stride, std::int64_t row_bytes,
-          std::uint32_t row, std::uint32_t column_bytes, bool exact) {
+          std::uint32_t row, std::uint32_t column_bytes, bool exact, bool known_rows = false,
+          std::int64_t most = 0) {
   ir::Kernel k;
   k.target = target::find("gfx1151");
   ir::Builder b(k);
@@ -31,10 +32,12 @@ Words run(std::uint64_t base, std::uint32_t rows, std::int64_t stride, std::int6
   b.emit(isa::Opcode::s_mov_b32, {row_count}, {imm(rows)});
   b.emit(isa::Opcode::s_mov_b32, {first}, {imm(row)});
   b.emit(isa::Opcode::s_mov_b32, {col}, {imm(column_bytes)});
-  const templates::RowTensor tensor{"t", pointer, row_count, stride, row_bytes};
-  const auto d = exact
-                     ? templates::exact_descriptor(b, tensor, first, column_bytes == 0 ? isa::Operand{} : col)
-                     : templates::whole_descriptor(b, tensor);
+  const templates::RowTensor tensor{"t", pointer, known_rows ? imm(rows) : row_count, stride, row_bytes};
+  const isa::Operand row_operand = known_rows && row == 0 ? imm(0) : first;
+  const isa::Operand column = column_bytes == 0 ? isa::Operand{} : col;
+  const auto d = most > 0 ? templates::tile_descriptor(b, tensor, first, column, most)
+                 : exact  ? templates::exact_descriptor(b, tensor, row_operand, column)
+                          : templates::whole_descriptor(b, tensor);
   test::ScalarInterpreter interpreter(k);
   interpreter.run();
   Words words{};
@@ -65,7 +68,9 @@ TEST_CASE("exact descriptors cover what is left of the tensor from the tile's fi
   };
   for (const Case& c : cases) {
     INFO("rows " << c.rows << " stride " << c.stride << " row " << c.row << " column " << c.column);
-    const Words d = run(c.base, c.rows, c.stride, c.row_bytes, c.row, c.column, true);
+    // The number of rows in an SGPR, and as a constant of the code, where much is computed beforehand.
+    const bool known = GENERATE(false, true);
+    const Words d = run(c.base, c.rows, c.stride, c.row_bytes, c.row, c.column, true, known);
     const std::uint64_t base =
         c.base + std::uint64_t{c.row} * static_cast<std::uint64_t>(c.stride) + c.column;
     const std::int64_t left =
@@ -83,4 +88,21 @@ TEST_CASE("whole descriptors start at row 0 and never exceed the guard value", "
   CHECK(small.w[2] == 1322U * 5120U);
   const Words large = run(0x7F0000001000, 1U << 20, 5120, 5120, 0, 0, false);
   CHECK(large.w[2] == 0x7FFFFFFC);
+}
+
+TEST_CASE("tile descriptors end with the tile or with the tensor", "[templates][descriptors]") {
+  struct Case {
+    std::uint32_t rows;
+    std::int64_t stride, row_bytes;
+    std::uint32_t row, column, most, last;  ///< last: the row whose end is the descriptor's
+  };
+  const Case c =
+      GENERATE(Case{1322, 5120, 5120, 1280, 0, 64, 1321}, Case{1322, 5120, 5120, 16, 0, 16, 31},
+               Case{17, 12576, 256, 16, 0, 16, 16}, Case{524289, 8192, 8192, 524160, 64, 4, 524163},
+               Case{96, 192, 192, 64, 128, 1, 64});
+  const std::uint64_t base = 0x7F0000001000;
+  const Words d = run(base, c.rows, c.stride, c.row_bytes, c.row, c.column, true, false, c.most);
+  CHECK(d.base() == base + std::uint64_t{c.row} * static_cast<std::uint64_t>(c.stride) + c.column);
+  CHECK(d.w[2] == (c.last - c.row) * c.stride + c.row_bytes - c.column);
+  CHECK(d.w[3] == 0x31027000);
 }

@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "generator/model/loops.hpp"
+#include "generator/target/caches.hpp"
 #include "tools/wavejit/streams.hpp"
 
 namespace wavejit::tools {
@@ -90,6 +91,19 @@ std::uint64_t workgroups_with_work(const CallModel& call, std::span<const std::i
   return sum;
 }
 
+/// What a second stage moves: partial sums that the MALL holds come from there. Half of it is taken to be
+/// theirs.
+model::Traffic stage_traffic(const model::LaunchShape& shape, const PreparedKernel& kernel, unsigned resident,
+                             const target::Target& target) {
+  model::Traffic traffic = model::launch_traffic(shape, resident, target);
+  const auto& tensors = kernel.launch.arguments;
+  const auto partial = std::ranges::find(tensors, "workspace", &templates::Argument::name);
+  if (partial == tensors.end() || partial->access != ir::Access::read) return traffic;
+  if (static_cast<std::uint64_t>(partial->bytes) * 2 <= target::caches(target).mall_bytes)
+    traffic.dram -= static_cast<double>(partial->bytes);
+  return traffic;
+}
+
 Result<StageModel> model_stage(const CallModel& call, unsigned stage, const target::Target& target,
                                const CallOptions& options) {
   PrepareOptions prepare{.stage = stage, .contents = {}, .simulate = false};
@@ -107,7 +121,7 @@ Result<StageModel> model_stage(const CallModel& call, unsigned stage, const targ
   s.dram_bytes = shape.dram_bytes;
   if (auto ok = play(s, *kernel, target); !ok) return std::unexpected(ok.error());
   s.dram_us =
-      microseconds(model::memory_cycles(model::launch_traffic(shape, s.resident, target), target), target);
+      microseconds(model::memory_cycles(stage_traffic(shape, *kernel, s.resident, target), target), target);
   s.binds = s.dram_us > s.computing_us ? "DRAM" : model::binding(s.busy, target);
   if (options.estimate && s.counts && s.counts->loop && has_loop(*kernel)) {
     const auto us = estimated_us(*kernel, shape, target);

@@ -5,7 +5,9 @@
 // A stage takes the larger of
 //   computing   what the compute unit (WGP) with most workgroups takes from their dispatch to their last
 //               instruction: recorded streams (streams.hpp) behind Timing::workgroup_start;
-//   DRAM        each tensor of the stage once, split-K's workspace too, at Timing::dram_gigabytes.
+//   DRAM        each tensor of the stage once, at Timing::dram_gigabytes; split-K's partial sums, written
+//   just
+//               before, at the MALL's rate where half of it holds them.
 // That supposes that DRAM is busy from the first clock to the last. The strict sum does not: DRAM + ramp +
 // tail, with ramp = from dispatch until the first load of weights (second stage: of partial sums) returns in
 // a workgroup that is alone, tail = from its last load's return until its last store has arrived, which takes

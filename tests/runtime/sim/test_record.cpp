@@ -95,3 +95,43 @@ TEST_CASE("a recording that would be too long is refused", "[sim][record]") {
   outside.workgroups = {1};
   CHECK_FALSE(sim::record(program, memory, outside));
 }
+
+TEST_CASE("lines that a level-1 cache keeps count once, the least recent leave first", "[sim][record]") {
+  // Lane l reads 4 bytes of line l; then of line 0 alone, and of lines 0 to 31 again.
+  const sim::Program program = test::make_program({.body = R"(
+  s_load_b64 s[4:5], s[0:1], 0
+  v_and_b32 v0, 31, v0
+  v_lshlrev_b32 v1, 7, v0
+  v_mov_b32 v2, 0
+  s_waitcnt lgkmcnt(0)
+  global_load_b32 v3, v1, s[4:5]
+  global_load_b32 v4, v2, s[4:5]
+  global_load_b32 v5, v1, s[4:5]
+  global_store_b32 v1, v0, s[4:5]
+  global_store_b32 v1, v0, s[4:5]
+  s_waitcnt vmcnt(0)
+)",
+                                                   .kernarg_bytes = 8});
+  sim::Memory memory;
+  const auto data = memory.allocate(4096, 256, "data");
+  REQUIRE(data);
+  REQUIRE(memory.fill(*data, 4096, std::byte{0}));
+  const std::uint64_t address = *data;
+  struct Case {
+    std::uint32_t kept;
+    std::array<std::uint32_t, 5> lines;
+  };
+  // With 31 places line 0 has left when it is asked for, and comes in for line 1; with 32 all are there.
+  const Case c =
+      GENERATE(Case{0, {32, 1, 32, 32, 32}}, Case{31, {32, 1, 31, 32, 32}}, Case{32, {32, 0, 0, 32, 32}});
+  sim::LaunchParams launch;
+  launch.kernarg = std::as_bytes(std::span(&address, 1));
+  launch.options.kept_lines = c.kept;
+  const auto recording = sim::record(program, memory, launch);
+  REQUIRE(recording);
+  const sim::WaveStream& w = recording->groups.at(0).waves.at(0);
+  for (std::size_t i = 0; i < c.lines.size(); ++i) {
+    CAPTURE(c.kept, i);
+    CHECK(w.at(5 + i).lines == c.lines.at(i));
+  }
+}

@@ -68,6 +68,7 @@ TEST_CASE("decode: ExLlama weights, integer zero points, bias", "[cdna][decode]"
   r.problem.group = GENERATE(64, 128, -1);
   r.problem.activation = GENERATE(templates::DataType::bf16, templates::DataType::f16);
   r.problem.zero_points = GENERATE(templates::ZeroPoints::symmetric, templates::ZeroPoints::packed);
+  r.problem.bias = r.m == 1;
   r.config = r.m == 1 ? decode(8, 32, 512, 4, 1) : decode(16, 64, 256, 2, 2);
   CHECK(harness::passes(r));
 }

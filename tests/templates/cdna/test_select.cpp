@@ -81,26 +81,6 @@ TEST_CASE("CDNA: modelled share of the matrix peak at prefill", "[cdna][bars][mo
   CHECK(e.tflops / peak_tflops(target) >= 0.70);
 }
 
-TEST_CASE("CDNA: modelled decode against the published MI350X figures", "[cdna][bars][model]") {
-  struct Row {
-    std::int64_t m, n, k;
-    double published;  ///< GB/s
-    double factor;     ///< that the model reaches, rounded down; issue 8 asks for 3 where N * K allows
-  };
-  const auto row =
-      GENERATE(Row{1, 8192, 3584, 625, 3}, Row{16, 8192, 3584, 790, 2}, Row{1, 896, 5120, 170, 1});
-  const target::Target& target = *target::find("gfx950");
-  const templates::Problem p = problem(row.n, row.k);
-  const auto config = templates::select_config(p, target, row.m);
-  REQUIRE(config);
-  CAPTURE(row.m, row.n, row.k, templates::canonical(*config));
-  CHECK(config->split_k > 1);
-  const model::Estimate e = estimate(p, *config, row.m, target);
-  const double bytes = static_cast<double>(row.n * row.k) / 2;
-  CAPTURE(e.time_us, e.dram_cycles, e.launch_cycles, e.overhead_cycles, e.binds, e.loop.busy.valu);
-  CHECK(bytes / e.time_us * 1e-3 >= row.factor * row.published);
-}
-
 TEST_CASE("CDNA: activations straight to LDS are not modelled quicker than through registers",
           "[cdna][model][lds_dma]") {
   // Why selection leaves lds_dma alone: two LDS buffers cost resident workgroups.
