@@ -191,8 +191,24 @@ std::vector<Loop> loops(std::span<const Instruction> code) {
   return result;
 }
 
+namespace {
+
+/// Behind a kernel's end, and going back in front of it: what is put out of the way because it rarely runs.
+bool out_of_line(std::span<const Instruction> code, const Loop& loop) {
+  std::size_t end = loop.header;
+  while (end > 0 && code[end].op != isa::Opcode::s_endpgm) --end;
+  if (code[end].op != isa::Opcode::s_endpgm || end == loop.header) return false;
+  for (std::size_t i = loop.own.back(); i < code.size(); ++i)
+    for (unsigned s = 0; s < code[i].src_count; ++s)
+      if (code[i].src[s].kind == isa::Operand::Kind::label && code[i].src[s].index < end) return true;
+  return false;
+}
+
+}  // namespace
+
 std::optional<Loop> hot_loop(std::span<const Instruction> code) {
   std::vector<Loop> all = loops(code);
+  std::erase_if(all, [&](const Loop& l) { return out_of_line(code, l); });
   if (all.empty()) return std::nullopt;
   return *std::ranges::max_element(all, {}, [&](const Loop& l) { return weight(code, l); });
 }

@@ -27,7 +27,8 @@ struct Loop {
 std::vector<Loop> loops(std::span<const isa::Instruction> code);
 
 /// The loop whose own instructions hold most matrix instructions; between equals most v_dot4 and
-/// v_dot8, then most VALU. Nothing when the code has no loop.
+/// v_dot8, then most VALU. Loops behind an s_endpgm from which control goes back in front of it do not count:
+/// rare cases lie there (activations that are not finite). Nothing when the code has no other loop.
 std::optional<Loop> hot_loop(std::span<const isa::Instruction> code);
 
 /// The loop's own instructions.

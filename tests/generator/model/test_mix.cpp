@@ -115,6 +115,25 @@ TEST_CASE("every loop is found, with what is its own", "[model]") {
   CHECK(model::loops({}).empty());
 }
 
+TEST_CASE("a loop behind the kernel's end is hot only where it does not go back", "[model][loops]") {
+  const std::string loop = R"(
+.Lagain:
+  v_mov_b32 v0, v1
+  s_sub_u32 s0, s0, 1
+  s_cmp_lg_u32 s0, 0
+  s_cbranch_scc1 .Lagain
+)";
+  // A rare case: computed again, then on with what was left.
+  const std::string rare =
+      "  s_cbranch_vccnz .Lrare\n.Lfinish:\n  s_endpgm\n.Lrare:\n" + loop + "  s_branch .Lfinish\n";
+  CHECK_FALSE(model::hot_loop(decoded(rare)));
+  // An early end, with the kernel behind it.
+  const std::string early = "  s_cbranch_vccnz .Lgo\n  s_endpgm\n.Lgo:\n" + loop + "  s_endpgm\n";
+  const auto found = model::hot_loop(decoded(early));
+  REQUIRE(found);
+  CHECK(found->header == 2);
+}
+
 TEST_CASE("a body of several blocks counts without the loop inside it", "[model]") {
   // loop_stats.py --all-loops on the same text: .Lhead matrix 1, valu 3, 11 instructions; .Lwait and
   // .Lover 3 instructions each.
