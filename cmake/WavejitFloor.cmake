@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-# wavejit_floor(NAME USES floor... LIBS lib... SUBFOLDERS folder...): a static library of every .cpp in `folder`
+# wavejit_floor(NAME [PLAIN] USES floor... LIBS lib... SUBFOLDERS folder...): a static library of every .cpp in `folder`
 # (subfolders that have their own CMakeLists.txt excluded by not being globbed), with the house's
-# warnings. A floor links only the floors that it may include; tools/check_floors.py checks the
+# warnings. PLAIN: without precompiled headers. A floor links only the floors that it may include; tools/check_floors.py checks the
 # includes themselves.
 add_library(wavejit_options INTERFACE)
 target_include_directories(wavejit_options INTERFACE ${CMAKE_SOURCE_DIR})
@@ -16,7 +16,7 @@ if(WAVEJIT_SANITIZE)
 endif()
 
 function(wavejit_floor name)
-  cmake_parse_arguments(ARG "" "" "USES;LIBS;SUBFOLDERS" ${ARGN})
+  cmake_parse_arguments(ARG "PLAIN" "" "USES;LIBS;SUBFOLDERS" ${ARGN})
   set(patterns ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp)
   foreach(folder ${ARG_SUBFOLDERS})
     list(APPEND patterns ${CMAKE_CURRENT_SOURCE_DIR}/${folder}/*.cpp)
@@ -29,6 +29,9 @@ function(wavejit_floor name)
     endif()
     add_library(${name} STATIC ${sources})
     target_link_libraries(${name} PUBLIC wavejit_options ${ARG_USES} PRIVATE ${ARG_LIBS})
+    if(NOT ARG_PLAIN)
+      wavejit_precompile(${name})
+    endif()
   else()
     add_library(${name} INTERFACE)
     target_link_libraries(${name} INTERFACE wavejit_options ${ARG_USES})

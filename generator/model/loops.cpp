@@ -215,6 +215,7 @@ std::optional<Loop> hot_loop(std::span<const Instruction> code) {
 
 std::vector<Instruction> body(std::span<const Instruction> code, const Loop& loop) {
   std::vector<Instruction> result;
+  result.reserve(loop.own.size());
   for (const std::size_t i : loop.own) result.push_back(code[i]);
   return result;
 }

@@ -179,6 +179,7 @@ std::vector<WaveLife> wave_lives(std::span<const IssueEvent> trace, const target
     o.last = &e;
   }
   std::vector<WaveLife> lives;
+  lives.reserve(open.size());
   for (auto& [key, o] : open) lives.push_back(std::move(o.life));
   return lives;
 }

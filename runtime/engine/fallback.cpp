@@ -89,7 +89,7 @@ Result<cache::Key> key(const Problem& problem, const device::Info& device) {
   parts.llvm = "hiprtc";  // whichever is installed: its output is not ours to tell apart
   parts.build = cache::generator_build_id();
   parts.problem = templates::canonical(problem);
-  parts.config = std::string("hiprtc ") + source_file;
+  parts.config = fmt::format("hiprtc {}", source_file);
   return cache::make_key(parts);
 }
 
@@ -122,7 +122,7 @@ Layout layout(const Problem& p) {
 
 Result<cache::Bytes> compile(const Problem& p, const device::Info& device) {
   const templates::hip::Source* source = templates::hip::find_source(source_file);
-  if (source == nullptr) return fail(ErrorCode::internal, std::string("the library lacks ") + source_file);
+  if (source == nullptr) return fail(ErrorCode::internal, fmt::format("the library lacks {}", source_file));
   std::vector<hiprtc::Header> headers;
   for (const templates::hip::Source& s : templates::hip::sources())
     if (s.name.ends_with(".h")) headers.push_back({std::string(s.name), std::string(s.text)});

@@ -108,11 +108,12 @@ Result<File> File::open(const std::filesystem::path& path, Data data) {
   const auto count = number(*first, "split.count");
   if (!count) return std::unexpected(count.error());
   File file;
-  if (count->value_or(0) > most_parts)
-    return fail_field(ErrorCode::io, path.filename().string() + ": split.count", std::to_string(**count),
+  const auto part_count = count->value_or(0);
+  if (part_count > most_parts)
+    return fail_field(ErrorCode::io, path.filename().string() + ": split.count", std::to_string(part_count),
                       fmt::format("at most {}", most_parts));
-  if (count->value_or(0) > 1) {
-    auto parts = open_siblings(*std::move(first), **count, data);
+  if (part_count > 1) {
+    auto parts = open_siblings(*std::move(first), part_count, data);
     if (!parts) return std::unexpected(parts.error());
     file.parts_ = *std::move(parts);
   } else {

@@ -165,6 +165,7 @@ Result<void> read_tensors(Cursor& cursor, std::uint64_t count, Header& header) {
 /// Inside `data` bytes, and no byte in two tensors. Turns offsets into places in the file.
 Result<void> place_tensors(Header& header, std::uint64_t data, Data wanted, const Place& at) {
   std::vector<Tensor*> sorted;
+  sorted.reserve(header.tensors.size());
   for (Tensor& t : header.tensors) sorted.push_back(&t);
   std::ranges::sort(sorted, {}, &Tensor::begin);
   const Tensor* before = nullptr;

@@ -89,7 +89,7 @@ Launch launch(const Problem& p, const Config& c, const target::Target& target) {
                   .dtype = DataType::f32,
                   .shape = {p.m, p.n},
                   .strides = {4 * p.n, 4},
-                  .bytes = 4 * p.m * p.n,
+                  .bytes = std::int64_t{4} * p.m * p.n,
                   .alignment = 4}};
   return l;
 }

@@ -123,7 +123,7 @@ void Emitter::descriptors() {
   b_.note("place of the first row's zero point").emit(s_lshl_b32, {first}, {first, imm(2)});
   for (unsigned r = 0; r < c_.bn; ++r) {
     context_.zero_bits.push_back(r == 0 ? first : b_.sgpr("zero_bit"));
-    if (r > 0) b_.emit(s_add_u32, {context_.zero_bits[r]}, {first, imm(4 * r)});
+    if (r > 0) b_.emit(s_add_u32, {context_.zero_bits[r]}, {first, imm(std::int64_t{4} * r)});
   }
 }
 

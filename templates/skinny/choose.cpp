@@ -30,7 +30,8 @@ unsigned rows(const Problem& p, const target::Target& target, unsigned bm, unsig
   constexpr unsigned most_values = 32;  // accumulators of a lane
   const std::int64_t enough = simds(target) * (bm == 1 ? 2 * target.max_waves_per_simd : 2);
   unsigned bn = 1;
-  while (bn < std::clamp(bm / 2, 2U, 4U) && 2 * bn * bm <= most_values && p.n * waves >= 2 * bn * enough)
+  while (bn < std::clamp(bm / 2, 2U, 4U) && 2 * bn * bm <= most_values &&
+         p.n * waves >= std::int64_t{2} * bn * enough)
     bn *= 2;
   while (bn < 8 && 2 * bn * bm <= most_values && (p.n + bn - 1) / bn > most_workgroups) bn *= 2;
   return bn;

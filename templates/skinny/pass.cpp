@@ -121,6 +121,7 @@ Operand Pass::masked(const Operand& address) {
 std::vector<Operand> Pass::row_addresses(const char* name, const Operand& address, std::int64_t stride,
                                          unsigned rows) {
   std::vector<Operand> all;
+  all.reserve(rows);
   for (unsigned r = 0; r < rows; ++r) all.push_back(c_.plus(name, address, r * stride));
   return all;
 }
@@ -291,6 +292,7 @@ void Pass::multiply(const std::vector<Operand>& acc, Dequantiser* exact) {
   const unsigned rows = c_.c.bn, columns = c_.c.bm;
   const bool through_sums = c_.bf16() && exact == nullptr;
   std::vector<Terms> of_row;
+  of_row.reserve(rows);
   for (unsigned r = 0; r < rows; ++r) of_row.push_back(terms(r, exact));
   std::vector<Operand> sums(columns, imm(0)), dots(std::size_t{rows} * columns, imm(0));
   for (unsigned word = 0; word < width_; ++word) {

@@ -2,6 +2,8 @@
 // Accounts of clocks, loops without one of their costs, missing hints and the register map, on loops small
 // enough to count by hand with the numbers of target::Timing: WMMA 32 clocks, VALU 1, latency 5, a queue
 // of 8.
+#include <fmt/format.h>
+
 #include <catch2/catch.hpp>
 #include <numeric>
 
@@ -148,7 +150,7 @@ TEST_CASE("without a cost the loop takes what is left of it", "[model][explain]"
 TEST_CASE("waves that never meet count each by themselves", "[model][explain]") {
   // Without the barrier older waves run ahead of younger ones; the pipe still bounds all of them: 8 waves on
   // 4 SIMDs, 36 clocks each.
-  const Loop l = loop_of(std::string(wmma_and_adds) + "s_barrier\n");
+  const Loop l = loop_of(fmt::format("{}s_barrier\n", wmma_and_adds));
   const double clocks = model::clocks_without(model::Cost::barriers, l.prepared.body, {2, 8, true}, gfx1151(),
                                               {.warm_iterations = 10, .iterations = 60});
   CHECK(clocks == Approx(72).epsilon(0.01));

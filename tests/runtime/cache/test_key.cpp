@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Key text and digest: against a text written by hand, against XXH3's published value, and for every part
 // alone.
+#include <fmt/format.h>
+
 #include <catch2/catch.hpp>
 #include <cstdio>
 #include <fstream>
@@ -40,8 +42,8 @@ std::string shell(const std::string& command) {
 /// The ID that cmake/BuildId.cmake gives to a tree.
 std::string build_id_of(const std::string& tree, const test::Scratch& scratch) {
   const std::string output = (scratch / "id.cpp").string();
-  shell(std::string(WAVEJIT_CMAKE) + " -DROOT=" + tree + " -DOUTPUT=" + output + " -P " + WAVEJIT_SOURCE_DIR +
-        "/cmake/BuildId.cmake");
+  shell(fmt::format("{} -DROOT={} -DOUTPUT={} -P {}/cmake/BuildId.cmake", WAVEJIT_CMAKE, tree, output,
+                    WAVEJIT_SOURCE_DIR));
   const cache::Bytes bytes = test::read_file(output);
   const std::string text(bytes.begin(), bytes.end());
   const std::size_t at = text.find("return \"");

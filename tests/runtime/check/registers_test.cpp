@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Registers: within the allocation, written before they are read, aligned, not overlapping.
+#include <fmt/format.h>
+
 #include <catch2/catch.hpp>
 
 #include "tests/runtime/check/check_kernel.hpp"
@@ -64,8 +66,10 @@ TEST_CASE("the descriptor says what is defined at entry", "[check][registers]") 
 
 TEST_CASE("a register that only some path writes is doubtful", "[check][registers]") {
   const auto body = [](std::string_view before) {
-    return std::string(before) +
-           "s_cmp_eq_u32 s2, 0\ns_cbranch_scc1 .Lskip\nv_mov_b32 v1, 0\n.Lskip:\nv_mov_b32 v2, v1\n";
+    return fmt::format(
+        "{}"
+        "s_cmp_eq_u32 s2, 0\ns_cbranch_scc1 .Lskip\nv_mov_b32 v1, 0\n.Lskip:\nv_mov_b32 v2, v1\n",
+        before);
   };
   const check::Report r = report(body(""));
   CHECK(kinds(r) == only(Kind::partly_written));

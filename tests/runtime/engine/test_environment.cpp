@@ -23,7 +23,7 @@ class Set {
 };
 
 TEST_CASE("docs/runtime.md lists every variable, in its words", "[engine][environment]") {
-  std::ifstream file(std::string(WAVEJIT_TEST_DATA) + "/../../docs/runtime.md");
+  std::ifstream file(WAVEJIT_TEST_DATA "/../../docs/runtime.md");
   std::stringstream text;
   text << file.rdbuf();
   for (const engine::Variable& v : engine::variables()) {
