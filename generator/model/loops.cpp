@@ -200,7 +200,7 @@ bool out_of_line(std::span<const Instruction> code, const Loop& loop) {
   if (code[end].op != isa::Opcode::s_endpgm || end == loop.header) return false;
   for (std::size_t i = loop.own.back(); i < code.size(); ++i)
     for (unsigned s = 0; s < code[i].src_count; ++s)
-      if (code[i].src[s].kind == isa::Operand::Kind::label && code[i].src[s].index < end) return true;
+      if (code[i].src[s].kind == isa::Operand::Kind::label && code[i].src[s].index <= end) return true;
   return false;
 }
 

@@ -50,9 +50,10 @@ double quick_time_us(const Config& c, const Problem& p, const target::Target& ta
 std::optional<Choice> choose(const Problem& problem, const target::Target& target, std::int64_t m) {
   if (m > most_rows || problem.k == 0 || problem.group % 64 != 0) return {};
   std::optional<Choice> best;
+  const std::int64_t lowest = problem.group % 128 == 0 ? 4 : 8;
   for (const unsigned height : heights) {
     // One that holds all rows, or several of the two highest.
-    if (height < std::min<std::int64_t>(m, 16) || height >= 2 * std::max<std::int64_t>(m, 4)) continue;
+    if (height < std::min<std::int64_t>(m, 16) || height >= 2 * std::max(m, lowest)) continue;
     const unsigned side = side_of(height, problem.group), span = 32 * 64 / side,
                    rows_per_wave = side == 16 ? 4 : 8;
     Config c;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Decode kernels of CDNA on the simulator, all checks on, against the oracle of the dequantised weights.
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <limits>
@@ -227,4 +228,38 @@ TEST_CASE("decode: every Config that is chosen has registers enough", "[cdna][de
   }
   CHECK(chosen == 5);
   CHECK_FALSE(templates::cdna::decode::choose(*problem, target, 129));
+}
+
+TEST_CASE("decode: waits in the loop leave loads in flight, and weights take less than 2 vector instructions",
+          "[cdna][decode][bars]") {
+  const target::Target& target = *target::find(any_target());
+  const unsigned rows = GENERATE(4U, 16U);
+  templates::Problem p = int4(1, 512, 16384, 128).problem;
+  p.zero_points = GENERATE(templates::ZeroPoints::symmetric, templates::ZeroPoints::additive);
+  const auto kernel = templates::generate(p, decode(rows, 32, 512, 4, 2), target, {.assemble = false});
+  REQUIRE(kernel);
+  const auto loop = std::ranges::find(kernel->ir.blocks, "k_loop", &ir::Block::label);
+  REQUIRE(loop != kernel->ir.blocks.end());
+  unsigned vector = 0, wide = 0, waits = 0;
+  double weights = 0;  // of a lane
+  for (const ir::Instruction& i : loop->insts) {
+    vector += i.mi.pipe() == isa::Pipe::valu ? 1 : 0;
+    if (i.mi.op == isa::Opcode::s_waitcnt) {
+      const unsigned left = isa::decode_waitcnt(static_cast<std::uint16_t>(i.mi.src[0].value), target).vmcnt;
+      CHECK(left >= 1);
+      ++waits;
+    }
+    if (i.mi.pipe() != isa::Pipe::vmem) continue;
+    const std::string& tensor = kernel->ir.args.at(static_cast<std::size_t>(i.mem.object)).name;
+    if (tensor == "scales" || tensor == "zero_points") continue;
+    CHECK(i.mi.op == isa::Opcode::buffer_load_b128);
+    ++wide;
+    if (tensor == "weights") weights += 32;
+  }
+  CAPTURE(target.name, rows, vector, weights);
+  CHECK(wide > 0);
+  CHECK(waits > 0);
+  REQUIRE(weights > 0);
+  CHECK(vector / weights <= 2.0);
+  CHECK(kernel->ir.vgprs_used <= target::vgpr_budget(target, 2));
 }

@@ -104,19 +104,19 @@ TEST_CASE("W4A16 on CDNA: a bias of every length, added before the one rounding"
   CHECK(harness::passes(r));
 }
 
-TEST_CASE("W4A16 on CDNA: few rows are split along K by choice", "[cdna][w4a16]") {
+TEST_CASE("W4A16 on CDNA: tiles of few rows are split along K by choice", "[cdna][w4a16]") {
   const target::Target& target = *target::find(GENERATE("gfx942", "gfx950"));
   templates::Problem p;
   p.n = 512;
   p.k = 4096;
   p.bias = true;
-  const auto few = templates::select_config(p, target, 40), many = templates::select_config(p, target, 4096);
+  const auto few = templates::select_config(p, target, 200), many = templates::select_config(p, target, 4096);
   REQUIRE(few);
   REQUIRE(many);
   CHECK(few->split_k > 1);
   CHECK(templates::stages(p, *few) == 2);
   CHECK(many->split_k == 1);
-  harness::Request r = request(target.name.data(), 40, p.n, p.k, 128);
+  harness::Request r = request(target.name.data(), 200, p.n, p.k, 128);
   r.problem.bias = true;
   CHECK(harness::passes(r));
 }
