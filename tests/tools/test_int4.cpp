@@ -361,4 +361,7 @@ TEST_CASE("run refuses what it cannot judge, with the reason", "[cli][int4]") {
   const Ran none = folder.wavejit(tune + grouped + "--groups 0");
   CHECK(none.code == 2);
   CHECK_THAT(none.err, Catch::Contains("groups") && Catch::Contains("nothing to time"));
+  const Ran empty = folder.wavejit(tune + "--op int4_gemm --target gfx942 --n 72 --k 0 --group 64");
+  CHECK(empty.code == 2);
+  CHECK_THAT(empty.err, Catch::Contains("k is 0") && Catch::Contains("nothing to time"));
 }

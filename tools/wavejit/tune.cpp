@@ -143,6 +143,8 @@ Result<void> check(const Job& job) {
   if (op == Operation::int4_grouped && job.problem.groups == 0)
     return fail_field(ErrorCode::invalid_argument, "groups", "0",
                       "at least 1: without there is nothing to time");
+  if (job.problem.k == 0)
+    return fail_field(ErrorCode::invalid_argument, "k", "0", "at least 1: without there is nothing to time");
   return {};
 }
 
