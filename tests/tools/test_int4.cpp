@@ -270,6 +270,15 @@ TEST_CASE("the choice on CDNA is explained by counts", "[cli][int4]") {
     CHECK_THAT(ran.err, Catch::Contains("choice: mfma") && Catch::Contains("<- chosen") &&
                             Catch::Contains("at 512 rows") && !Catch::Contains("WGP"));
   }
+  // Few rows: the choice is a decode kernel, in the same list as the tiles and in front of it.
+  const Ran few =
+      folder.wavejit("emit --target gfx950 --n 4096 --k 4096 --m 3 --op int4_gemm --explain-choice -o F.s");
+  REQUIRE(few.code == 0);
+  CHECK_THAT(few.err, Catch::Contains("choice: decode") && Catch::Contains("at 4 rows"));
+  const std::size_t first = few.err.find("   1. ");
+  REQUIRE(first != std::string::npos);
+  const std::string line = few.err.substr(first, few.err.find('\n', first) - first);
+  CHECK_THAT(line, Catch::Contains("decode") && Catch::EndsWith("<- chosen"));
 }
 
 TEST_CASE("a list of int4 problems makes a bundle", "[cli][int4]") {
@@ -345,11 +354,14 @@ TEST_CASE("run refuses what it cannot judge, with the reason", "[cli][int4]") {
     CHECK(ran.json().at("error").at("field") == bad.field);
     CHECK_THAT(ran.err, Catch::Contains(bad.says));
   }
-  const Ran tune = folder.wavejit("tune --device sim --database d.json " + gemm);
-  CHECK(tune.code == 2);
-  CHECK_THAT(tune.err, Catch::Contains("int4_gemm"));
-  const Ran cdna =
-      folder.wavejit("tune --device sim --database d.json --target gfx942 --n 64 --k 128 --group 64");
-  CHECK(cdna.code == 2);
-  CHECK_THAT(cdna.err, Catch::Contains("gfx942"));
+  const std::string tune = "tune --device sim --database d.json ";
+  const Ran kquant = folder.wavejit(tune + "--op kquant --type q4_k --n 8 --k 256");
+  CHECK(kquant.code == 2);
+  CHECK_THAT(kquant.err, Catch::Contains("kquant") && Catch::Contains("int4_grouped"));
+  const Ran none = folder.wavejit(tune + grouped + "--groups 0");
+  CHECK(none.code == 2);
+  CHECK_THAT(none.err, Catch::Contains("groups") && Catch::Contains("nothing to time"));
+  const Ran empty = folder.wavejit(tune + "--op int4_gemm --target gfx942 --n 72 --k 0 --group 64");
+  CHECK(empty.code == 2);
+  CHECK_THAT(empty.err, Catch::Contains("k is 0") && Catch::Contains("nothing to time"));
 }

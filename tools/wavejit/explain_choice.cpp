@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <bit>
 #include <ctime>
 #include <string>
 #include <utility>
@@ -12,6 +11,7 @@
 
 #include "templates/cdna/candidates.hpp"
 #include "templates/cdna/family.hpp"
+#include "templates/cdna/ranking.hpp"
 #include "templates/select.hpp"
 #include "tools/wavejit/model_kernel.hpp"
 
@@ -98,36 +98,28 @@ void print_path(std::FILE* to, const Job& job, const templates::Decision& d) {
   }
 }
 
-/// M at which the bucket of `m` is judged (templates/cdna/select.cpp).
-std::int64_t bucket_end(std::int64_t m) {
-  constexpr std::uint64_t first = 16, last = 16384;
-  return static_cast<std::int64_t>(std::clamp(std::bit_ceil(static_cast<std::uint64_t>(m)), first, last));
-}
-
 void print_cdna_choice(std::FILE* to, const Job& job) {
   const auto choice = templates::select_config(job.problem, *job.target, job.m);
   if (!choice) return fmt::print(to, "no choice: {}\n", choice.error().message);
   const std::string chosen = templates::canonical(*choice);
-  const std::int64_t end = bucket_end(job.m);
+  const std::int64_t end = templates::cdna::bucket_end(job.m);
   const templates::cdna::Candidates all = templates::cdna::candidates(job.problem, *job.target, end);
-  fmt::print(to, "{} on {}, m {}\n{} Configs considered, {} legal\n", templates::canonical(job.problem),
+  fmt::print(to, "{} on {}, m {}\n{} tiles considered, {} legal\n", templates::canonical(job.problem),
              job.target->name, job.m, all.considered, all.legal.size());
   for (const templates::cdna::Pruned& p : all.pruned)
     fmt::print(to, "  {:>5} taken out: not so that {}\n", p.count, p.rule);
   fmt::print(to, "choice: {}\n", chosen);
-  std::vector<std::pair<double, const templates::cdna::Candidate*>> ranked;
-  for (const templates::cdna::Candidate& c : all.legal)
-    ranked.emplace_back(templates::cdna::quick_time_us(c, job.problem, *job.target, end), &c);
-  std::ranges::stable_sort(ranked, {}, [](const auto& r) { return r.first; });
   fmt::print(to,
-             "mfma tiles by counts (templates/cdna/candidates.hpp) at {} rows, where this m's bucket ends:\n",
+             "tiles and decode kernels by counts (templates/cdna/ranking.hpp) at {} rows, where this m's "
+             "bucket ends:\n",
              end);
   constexpr std::size_t shown = 8;
+  const auto ranked = templates::cdna::ranking(job.problem, *job.target, job.m, shown);
   for (std::size_t i = 0; i < ranked.size(); ++i) {
-    const std::string text = templates::canonical(ranked[i].second->config);
-    if (i < shown || text == chosen)
-      fmt::print(to, "  {:>4}. {:>9.1f} us  {}  {} workgroups a compute unit{}\n", i + 1, ranked[i].first,
-                 text, ranked[i].second->workgroups, text == chosen ? "  <- chosen" : "");
+    const templates::cdna::Ranked& r = ranked[i];
+    fmt::print(to, "  {:>4}. {:>9.1f} us  {}{}{}\n", i + 1, r.time_us, templates::canonical(r.config),
+               r.workgroups == 0 ? "" : fmt::format("  {} workgroups a compute unit", r.workgroups),
+               i == 0 ? "  <- chosen" : "");
   }
   if (templates::canonical(job.config) != chosen)
     fmt::print(to, "the command line asks for {}\n", templates::canonical(job.config));

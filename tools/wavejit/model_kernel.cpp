@@ -160,7 +160,7 @@ Result<PreparedKernel> prepare_generated(const templates::Problem& problem, cons
   PreparedKernel result;
   result.kernel = *std::move(generated);
   const templates::GeneratedKernel& k = result.kernel;
-  const auto launch = templates::launch(k.problem, k.config, target, m, *stage);
+  const auto launch = templates::launch(k.problem, k.config, target, m, stage);
   if (!launch) return std::unexpected(launch.error());
   const auto object = lower::decode(k.code_object);
   if (!object) return std::unexpected(object.error());

@@ -1,25 +1,30 @@
 // SPDX-License-Identifier: MIT
 // wavejit tune: times the Configs that selection ranks first for some M and keeps the times in a database
-// that an engine reads. On hip by events, in interleaved rounds, medians; on sim by the timing model.
+// that an engine reads. On hip by events, in interleaved rounds, medians; on sim by the timing model: tiles
+// of RDNA by model::Estimator, calls of CDNA by their played streams (call_model.hpp).
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <cstring>
+#include <array>
 #include <filesystem>
 #include <memory>
-#include <random>
+#include <optional>
 
 #include "runtime/cache/key.hpp"
 #include "runtime/device/device.hpp"
 #include "runtime/engine/tuning.hpp"
+#include "templates/cdna/family.hpp"
+#include "templates/cdna/ranking.hpp"
 #include "templates/select.hpp"
+#include "tools/wavejit/call_model.hpp"
 #include "tools/wavejit/commands.hpp"
 #include "tools/wavejit/explain_choice.hpp"
 #include "tools/wavejit/files.hpp"
 #include "tools/wavejit/model_table.hpp"
 #include "tools/wavejit/options.hpp"
 #include "tools/wavejit/progress.hpp"
+#include "tools/wavejit/tune_measure.hpp"
 
 namespace wavejit::tools {
 namespace {
@@ -36,138 +41,77 @@ struct Options {
   bool again = false, dry = false;
 };
 
-/// A launch of one Config, ready to be repeated. Memory is the device's until the process ends.
-struct Loaded {
-  std::shared_ptr<const device::Module> module;
-  device::Geometry geometry;
-  std::vector<std::byte> kernarg;
-};
+using Configs = std::vector<templates::Config>;
+using Times = Result<std::vector<engine::TunedTime>>;
 
-/// One problem's tensors on a device: random bits, which draw the power that real weights do. Shared by all
-/// Configs of one M.
-class Buffers {
+/// Which Configs are worth timing for some rows of a problem, and what the model says of one.
+class Finalists {
  public:
-  explicit Buffers(device::Device& device) : device_(device) {}
-  ~Buffers() {
-    for (const auto& [name, address] : addresses_) static_cast<void>(device_.release(address));
+  /// Errors: unsupported for a problem whose selection ranks nothing.
+  static Result<std::unique_ptr<Finalists>> create(const Job& job) {
+    std::unique_ptr<Finalists> all(new Finalists(job));
+    if (all->portfolio_ && all->portfolio_->size() == 0)
+      return fail_field(ErrorCode::unsupported, "target", std::string(job.target->name),
+                        "one whose selection ranks several Configs, which are what is timed: gfx11, gfx12, "
+                        "gfx942 or gfx950");
+    return all;
   }
-  Buffers(const Buffers&) = delete;
-  Buffers& operator=(const Buffers&) = delete;
 
-  Result<device::Address> get(const templates::Argument& a) {
-    for (const auto& [name, address] : addresses_)
-      if (name == a.name) return address;
-    const auto address = device_.allocate(static_cast<std::uint64_t>(a.bytes));
-    if (!address) return address;
-    addresses_.emplace_back(a.name, *address);
-    std::vector<std::byte> bits(1 << 20);
-    std::mt19937_64 random(1);
-    // The exponent's upper bits stay small: no NaN, no overflow.
-    for (std::size_t i = 0; i < bits.size(); ++i)
-      bits[i] = static_cast<std::byte>(random() & (i % 2 == 0 ? 0xFF : 0x3F));
-    for (std::int64_t at = 0; at < a.bytes; at += static_cast<std::int64_t>(bits.size())) {
-      const auto size = std::min<std::size_t>(bits.size(), static_cast<std::size_t>(a.bytes - at));
-      auto ok = device_.copy_in(*address + static_cast<std::uint64_t>(at), std::span(bits).first(size));
-      if (!ok) return std::unexpected(ok.error());
-    }
-    return address;
+  /// The `top` first, selection's choice in front. Errors: those of selection.
+  [[nodiscard]] Result<Configs> first(std::int64_t m, std::size_t top) const {
+    return portfolio_ ? tiles(m, top) : ranked(m, top);
+  }
+
+  /// Microseconds. Errors: those of generate(), the simulator and the model.
+  Result<double> model(const templates::Config& config, std::int64_t m) {
+    if (portfolio_) return table_.time_us(job_.problem, config, m);
+    CallOptions options{.group_rows = {}, .estimate = false};
+    if (job_.problem.op == templates::Operation::int4_grouped)
+      options.group_rows = even_groups(m, job_.problem.groups);
+    const auto call = model_call(job_.problem, config, *job_.target, m, options);
+    if (!call) return std::unexpected(call.error());
+    return call->time_us();
   }
 
  private:
-  device::Device& device_;
-  std::vector<std::pair<std::string, device::Address>> addresses_;
+  explicit Finalists(const Job& job) : job_(job), table_(*job.target) {
+    if (!templates::cdna::serves(*job.target)) portfolio_.emplace(job.problem, *job.target);
+  }
+
+  [[nodiscard]] Configs tiles(std::int64_t m, std::size_t top) const {
+    Configs configs{portfolio_->config(portfolio_->choose(m))};
+    const std::string choice = templates::canonical(configs.front());
+    for (const templates::RankedConfig& r : portfolio_->ranking(m)) {
+      if (configs.size() >= top) break;
+      if (templates::canonical(r.candidate->config) != choice) configs.push_back(r.candidate->config);
+    }
+    return configs;
+  }
+
+  [[nodiscard]] Result<Configs> ranked(std::int64_t m, std::size_t top) const {
+    Configs configs;
+    for (const templates::cdna::Ranked& r : templates::cdna::ranking(job_.problem, *job_.target, m, top))
+      configs.push_back(r.config);
+    if (!configs.empty()) return configs;
+    const auto plain = templates::select_config(job_.problem, *job_.target, m);
+    if (!plain) return std::unexpected(plain.error());
+    return Configs{*plain};
+  }
+
+  const Job& job_;
+  ModelTable table_;
+  std::optional<templates::Portfolio> portfolio_;  ///< of targets other than CDNA's
 };
 
-Result<Loaded> load(device::Device& device, Buffers& buffers, const Job& job, const templates::Config& config,
-                    std::int64_t m) {
-  const auto kernel = templates::generate(job.problem, config, *job.target);
-  if (!kernel) return std::unexpected(kernel.error());
-  const auto launch = templates::launch(job.problem, kernel->config, *job.target, m);
-  if (!launch) return std::unexpected(launch.error());
-  auto module = device.load(std::as_bytes(std::span(kernel->code_object)), kernel->name);
-  if (!module) return std::unexpected(module.error());
-  Loaded l{std::move(*module), {launch->grid, launch->block, launch->dynamic_lds_bytes}, {}};
-  l.kernarg.resize(launch->kernarg_size);
-  for (const templates::Argument& a : launch->arguments) {
-    auto value = static_cast<std::uint64_t>(a.value);
-    if (a.kind == ir::ArgKind::buffer) {
-      const auto address = buffers.get(a);
-      if (!address) return std::unexpected(address.error());
-      value = *address;
-    }
-    std::memcpy(l.kernarg.data() + a.offset, &value, std::min<std::size_t>(a.size, sizeof value));
-  }
-  return l;
-}
-
-Result<double> time_once(device::Device& device, const Loaded& l, device::Event start, device::Event stop) {
-  auto ok = device.record(start, nullptr);
-  if (ok) ok = device.launch(*l.module, l.geometry, l.kernarg, nullptr);
-  if (ok) ok = device.record(stop, nullptr);
-  if (ok) ok = device.synchronise(nullptr);
-  if (!ok) return std::unexpected(ok.error());
-  return device.milliseconds_between(start, stop);
-}
-
-double median(std::vector<double> values) {
-  std::ranges::sort(values);
-  return values[values.size() / 2];
-}
-
-/// Every round times each Config once, so that clocks that drift drift for all.
-Result<std::vector<engine::TunedTime>> measure(device::Device& device, const Job& job, std::int64_t m,
-                                               const std::vector<templates::Config>& configs, unsigned rounds,
-                                               ProgressBar& bar) {
-  Buffers buffers(device);
-  std::vector<std::string> names;
-  std::vector<Loaded> loaded;
-  for (const templates::Config& c : configs) {
-    auto l = load(device, buffers, job, c, m);
-    if (!l && l.error().code == ErrorCode::out_of_registers) continue;
-    if (!l) return std::unexpected(l.error());
-    names.push_back(templates::canonical(c));
-    loaded.push_back(std::move(*l));
-  }
-  const auto start = device.create_event(), stop = device.create_event();
-  if (!start) return std::unexpected(start.error());
-  if (!stop) return std::unexpected(stop.error());
-  std::vector<std::vector<double>> times(loaded.size());
-  for (unsigned round = 0; round <= rounds; ++round)
-    for (std::size_t i = 0; i < loaded.size(); ++i) {
-      const auto ms = time_once(device, loaded[i], *start, *stop);
-      if (!ms) return std::unexpected(ms.error());
-      if (round > 0) times[i].push_back(*ms * 1e3);  // the first round warms up
-      bar.update(round * loaded.size() + i + 1, (rounds + 1) * loaded.size());
-    }
-  static_cast<void>(device.destroy_event(*start));
-  static_cast<void>(device.destroy_event(*stop));
-  std::vector<engine::TunedTime> result;
-  for (std::size_t i = 0; i < names.size(); ++i) result.push_back({names[i], median(times[i])});
-  return result;
-}
-
-Result<std::vector<engine::TunedTime>> model(ModelTable& table, const Job& job, std::int64_t m,
-                                             const std::vector<templates::Config>& configs,
-                                             ProgressBar& bar) {
+Times model_configs(Finalists& finalists, std::int64_t m, const Configs& configs, ProgressBar& bar) {
   std::vector<engine::TunedTime> result;
   for (const templates::Config& c : configs) {
-    const auto us = table.time_us(job.problem, c, m);
+    const auto us = finalists.model(c, m);
     if (us) result.push_back({templates::canonical(c), *us});
     if (!us && us.error().code != ErrorCode::out_of_registers) return std::unexpected(us.error());
     bar.update(result.size(), configs.size());
   }
   return result;
-}
-
-std::vector<templates::Config> contenders(const templates::Portfolio& portfolio, std::int64_t m,
-                                          unsigned top) {
-  std::vector<templates::Config> configs{portfolio.config(portfolio.choose(m))};
-  const std::string choice = templates::canonical(configs.front());
-  for (const templates::RankedConfig& r : portfolio.ranking(m)) {
-    if (configs.size() >= std::max(top, 1U)) break;
-    if (templates::canonical(r.candidate->config) != choice) configs.push_back(r.candidate->config);
-  }
-  return configs;
 }
 
 Result<TuningDatabase> open_database(const std::string& path) {
@@ -188,45 +132,74 @@ void print_entry(const TuningEntry& e, const std::string& choice) {
     fmt::print("  {:9.1f} us  {}{}\n", t.us, t.config, t.config == choice ? "  (selection's choice)" : "");
 }
 
-Result<void> tune_all(const Options& o, const Job& job, device::Device& device, TuningDatabase& database) {
-  if (auto ok = require(job, templates::Operation::w4a16); !ok) return ok;
-  const device::Info& info = device.info();
+/// Refuses what has no Configs to choose among, or nothing to compute.
+Result<void> check(const Job& job) {
+  using templates::Operation;
+  constexpr std::array tuned{Operation::w4a16, Operation::int4_gemm, Operation::int4_grouped};
+  const Operation op = job.problem.op;
+  if (std::ranges::find(tuned, op) == tuned.end())
+    return fail_field(ErrorCode::unsupported, "op", std::string(templates::name(op)),
+                      "w4a16, int4_gemm or int4_grouped for this command");
+  if (op == Operation::int4_grouped && job.problem.groups == 0)
+    return fail_field(ErrorCode::invalid_argument, "groups", "0",
+                      "at least 1: without there is nothing to time");
+  if (job.problem.k == 0)
+    return fail_field(ErrorCode::invalid_argument, "k", "0", "at least 1: without there is nothing to time");
+  return {};
+}
+
+/// What identifies an entry, without its times.
+Result<TuningEntry> entry_for(const Options& o, const Job& job, const device::Info& info, std::int64_t m) {
+  if (m < 1) return fail_field(ErrorCode::invalid_argument, "rows", std::to_string(m), "at least 1");
   const auto id = cache::canonical_target_id(info.target_id);
   if (!id) return std::unexpected(id.error());
-  const templates::Portfolio portfolio(job.problem, *job.target);
-  if (portfolio.size() == 0)
-    return fail_field(
-        ErrorCode::unsupported, "target", std::string(job.target->name),
-        "one whose selection keeps a portfolio of tiles, which is what is timed: gfx11 or gfx12");
-  ModelTable table(*job.target);
   const bool hip = info.kind == device::Kind::hip;
+  return TuningEntry{.target_id = *id,
+                     .build = std::string(cache::generator_build_id()),
+                     .problem = templates::canonical(job.problem),
+                     .rows = engine::tuning_bucket(m),
+                     .m = m,
+                     .by = hip ? "hip" : "model",
+                     .machine = hip ? info.name + " " + info.unique : "",
+                     .rounds = hip ? o.rounds : 1,
+                     .times = {}};
+}
+
+Times time_all(const Options& o, const Job& job, device::Device& device, Finalists& finalists, std::int64_t m,
+               const Configs& configs) {
+  const bool hip = device.info().kind == device::Kind::hip;
+  ProgressBar bar(hip ? "launches" : "Configs");
+  auto times = hip ? measure_configs(device, job.problem, *job.target, m, configs, o.rounds,
+                                     [&](std::uint64_t done, std::uint64_t of) { bar.update(done, of); })
+                   : model_configs(finalists, m, configs, bar);
+  if (times && times->empty())
+    return fail_field(ErrorCode::out_of_registers, "config", templates::canonical(configs.front()),
+                      "one that has registers enough; neither has any of the others");
+  return times;
+}
+
+Result<void> tune_all(const Options& o, const Job& job, device::Device& device, TuningDatabase& database) {
+  if (auto ok = check(job); !ok) return ok;
+  const auto finalists = Finalists::create(job);
+  if (!finalists) return std::unexpected(finalists.error());
   for (const std::int64_t m : o.rows.empty() ? std::vector{job.m} : o.rows) {
-    if (m < 1) return fail_field(ErrorCode::invalid_argument, "rows", std::to_string(m), "at least 1");
-    TuningEntry entry{.target_id = *id,
-                      .build = std::string(cache::generator_build_id()),
-                      .problem = templates::canonical(job.problem),
-                      .rows = engine::tuning_bucket(m),
-                      .m = m,
-                      .by = hip ? "hip" : "model",
-                      .machine = hip ? info.name + " " + info.unique : "",
-                      .rounds = hip ? o.rounds : 1,
-                      .times = {}};
-    const auto configs = contenders(portfolio, m, o.top);
-    const std::string choice = templates::canonical(configs.front());
-    if (const TuningEntry* known = database.find(entry); known != nullptr && !o.again) {
+    auto entry = entry_for(o, job, device.info(), m);
+    if (!entry) return std::unexpected(entry.error());
+    const auto configs = (*finalists)->first(m, std::max(o.top, 1U));
+    if (!configs) return std::unexpected(configs.error());
+    const std::string choice = templates::canonical(configs->front());
+    if (const TuningEntry* known = database.find(*entry); known != nullptr && !o.again) {
       fmt::print("known: ");
       print_entry(*known, choice);
       continue;
     }
-    ProgressBar bar(hip ? "launches" : "Configs");
-    auto times = hip ? measure(device, job, m, configs, o.rounds, bar) : model(table, job, m, configs, bar);
+    auto times = time_all(o, job, device, **finalists, m, *configs);
     if (!times) return std::unexpected(times.error());
-    bar.finish();
-    entry.times = *std::move(times);
-    database.add(entry);
+    entry->times = *std::move(times);
+    database.add(*entry);
     // Saved after every M: whoever stops here goes on from here.
     if (auto ok = save(database, o.database); !ok) return ok;
-    print_entry(*database.find(entry), choice);
+    print_entry(*database.find(*entry), choice);
   }
   return {};
 }

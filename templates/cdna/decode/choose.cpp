@@ -47,9 +47,9 @@ double quick_time_us(const Config& c, const Problem& p, const target::Target& ta
   return (500 + time.vmem_loaded_latency + bounds[0] + 0.2 * bounds[1]) / time.clock_megahertz;
 }
 
-std::optional<Choice> choose(const Problem& problem, const target::Target& target, std::int64_t m) {
+std::vector<Choice> ranking(const Problem& problem, const target::Target& target, std::int64_t m) {
   if (m > most_rows || problem.k == 0 || problem.group % 64 != 0) return {};
-  std::optional<Choice> best;
+  std::vector<Choice> all;
   const std::int64_t lowest = problem.group % 128 == 0 ? 4 : 8;
   for (const unsigned height : heights) {
     // One that holds all rows, or several of the two highest.
@@ -67,12 +67,16 @@ std::optional<Choice> choose(const Problem& problem, const target::Target& targe
         const std::int64_t steps = (problem.k + c.bk - 1) / c.bk;
         c.pipeline_depth = static_cast<unsigned>(std::min<std::int64_t>(2, steps - 1));
         const auto fitted = decode::normalise(c, problem, target);
-        if (!fitted) continue;
-        const double time = quick_time_us(*fitted, problem, target, m);
-        if (!best || time < best->time_us) best = Choice{*fitted, time};
+        if (fitted) all.push_back({*fitted, quick_time_us(*fitted, problem, target, m)});
       }
   }
-  return best;
+  std::ranges::stable_sort(all, {}, &Choice::time_us);
+  return all;
+}
+
+std::optional<Choice> choose(const Problem& problem, const target::Target& target, std::int64_t m) {
+  const std::vector<Choice> all = ranking(problem, target, m);
+  return all.empty() ? std::nullopt : std::optional(all.front());
 }
 
 }  // namespace wavejit::templates::cdna::decode

@@ -15,6 +15,7 @@
 #pragma once
 
 #include <optional>
+#include <vector>
 
 #include "templates/cdna/decode/decode.hpp"
 
@@ -31,10 +32,12 @@ struct Choice {
 /// More are left to the tiles of templates/cdna/candidates.hpp: every tile of rows reads the weights again.
 inline constexpr std::int64_t most_rows = 128;
 
-/// The quickest of the Configs weighed for `m` rows: tiles that hold all of them, or several of 16 or 32
+/// The Configs weighed for `m` rows, quickest first: tiles that hold all of them, or several of 16 or 32
 /// rows; one matrix tile of 32 columns or one or two of 16, 2 to 8 waves, one block of K a wave and step;
 /// loads run as many steps ahead as there are, two at most. More waves or columns leave too few registers.
 /// None for more than most_rows, for K = 0, or for groups that are no multiple of 64.
+std::vector<Choice> ranking(const Problem& problem, const target::Target& target, std::int64_t m);
+/// The first of them.
 std::optional<Choice> choose(const Problem& problem, const target::Target& target, std::int64_t m);
 
 }  // namespace wavejit::templates::cdna::decode
