@@ -40,7 +40,9 @@ TileGrid::TileGrid(const templates::Problem& problem, const templates::Config& c
       grid_x_(launch.grid[0]),
       products_(products_of(problem, m, group_rows)) {
   for (const Product& p : products_) first_.push_back(first_.back() + tiles_of(p.row_end - p.row_begin, bm_));
-  if (config.path != templates::Path::mfma) return;
+  const bool numbered_alike =
+      config.path == templates::Path::decode && problem.op == templates::Operation::int4_grouped;
+  if (config.path != templates::Path::mfma && !numbered_alike) return;
   // The order of a CDNA launch: a wrong one would be caught by what each run wrote.
   namespace cdna = templates::cdna;
   const cdna::Schedule schedule = cdna::schedule_of(problem, config, target);

@@ -23,9 +23,12 @@ TEST_CASE("a Config's text makes the same kernel again, whatever its path", "[cl
   for (const Case& c :
        {Case{"tile", rdna + "--m 100 "}, Case{"skinny", rdna + "--m 1 "},
         Case{"gemv", "--op kquant --type q4_k --n 40 --k 1024 --m 3 "},
-        Case{"mfma", "--op w4a16 --target gfx942 --n 64 --k 256 --group 64 --m 40 "},
-        Case{"mfma", "--op int4_gemm --target gfx950 --n 72 --k 512 --group 128 --m 20 --batch 2 --zeros "},
-        Case{"mfma", "--op int4_grouped --target gfx942 --n 72 --k 256 --group 64 --m 20 --groups 2 "}}) {
+        Case{"mfma", "--op w4a16 --target gfx942 --n 64 --k 256 --group 64 --m 200 "},
+        Case{"mfma", "--op int4_gemm --target gfx950 --n 72 --k 512 --group 128 --m 200 --batch 2 --zeros "},
+        Case{"mfma", "--op int4_grouped --target gfx942 --n 72 --k 256 --group 64 --m 300 --groups 2 "},
+        Case{"decode", "--op w4a16 --target gfx950 --n 64 --k 256 --group 128 --m 3 --bias "},
+        Case{"decode", "--op int4_gemm --target gfx950 --n 72 --k 512 --group 128 --m 5 --batch 2 --zeros "},
+        Case{"decode", "--op int4_grouped --target gfx942 --n 72 --k 256 --group 64 --m 20 --groups 2 "}}) {
     const Folder folder;
     CAPTURE(c.path, c.problem);
     const Ran first = folder.wavejit("emit " + c.problem + "-o a.s --object a.hsaco --json");

@@ -29,7 +29,7 @@ TEST_CASE("emit describes int4 products and their tensors", "[cli][int4]") {
   CHECK(p.at("scale_type") == "f32");
   CHECK(p.at("zero_points") == "additive");
   CHECK(p.at("weight_layout") == "row_major_signed");
-  CHECK(j.at("config").at("path") == "mfma");
+  CHECK(j.at("config").at("path") == "decode");
   CHECK(j.at("config").at("split_k") == 1);
   CHECK(j.at("block")[0].get<int>() % 64 == 0);
   // Shapes by hand from docs/kernels/cdna.md: three products of five rows, K / 8 words, K / group = 4 rows of
