@@ -56,13 +56,15 @@ TileGrid::TileGrid(const templates::Problem& problem, const templates::Config& c
 Tile TileGrid::tile(TileIndex index) const {
   const auto product = std::ranges::upper_bound(first_, index.row) - first_.begin() - 1;
   const Product& p = products_[static_cast<std::size_t>(product)];
-  const std::int64_t row = p.row_begin + (index.row - first_[static_cast<std::size_t>(product)]) * bm_;
-  // Kernels of this project take tile rows from workgroup id x and tile columns from y. A kernel that
-  // did otherwise would be caught: the harness checks which elements each run wrote.
+  // Kernels of this project take tile rows from workgroup id x, tile columns from y and products from z. A
+  // kernel that did otherwise would be caught: the harness checks which elements each run wrote.
+  const std::int64_t in_product = index.row - first_[static_cast<std::size_t>(product)];
+  const std::int64_t row = p.row_begin + in_product * bm_;
   const auto numbered = workgroups_.find({row, index.column * bn_});
-  return {.workgroup = numbered != workgroups_.end()
-                           ? numbered->second
-                           : static_cast<std::uint64_t>(index.row + grid_x_ * index.column),
+  return {.workgroup =
+              numbered != workgroups_.end()
+                  ? numbered->second
+                  : static_cast<std::uint64_t>(in_product + grid_x_ * (index.column + columns_ * product)),
           .block = {.row_begin = row,
                     .row_end = std::min(row + bm_, p.row_end),
                     .column_begin = index.column * bn_,

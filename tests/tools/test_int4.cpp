@@ -315,7 +315,7 @@ TEST_CASE("bad requests for int4 products name field and value", "[cli][int4]") 
                          {gemm + "--zero-point-stride 80", "zero_point_stride", "80"},
                          {grouped, "groups", "missing"},
                          {grouped + "--groups 2 --batch 2", "batch", "int4_gemm"},
-                         {grouped + "--groups 2 --split-k 2", "split_k", "only int4_gemm"},
+                         {grouped + "--groups 2 --split-k 2", "split_k", "grouped products are not split"},
                          {w4a16 + "--zeros", "zeros", "--zero-points"},
                          {w4a16 + "--scale-type f32", "scale_type", "activations' type"},
                          {w4a16 + "--batch 2", "batch", "int4_gemm"},
