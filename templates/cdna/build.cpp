@@ -20,7 +20,8 @@ unsigned log2u(unsigned value) { return static_cast<unsigned>(std::countr_zero(v
 }  // namespace
 
 Emitter::Emitter(ir::Kernel& kernel, const Problem& problem, const Config& config)
-    : b_(kernel),
+    : ScaleLayout(problem),
+      b_(kernel),
       p_(problem),
       c_(config),
       t_(config, problem, *kernel.target),

@@ -10,13 +10,14 @@
 #include "generator/ir/builder.hpp"
 #include "templates/cdna/dequant.hpp"
 #include "templates/cdna/launch.hpp"
+#include "templates/cdna/scale_layout.hpp"
 #include "templates/cdna/tile.hpp"
 #include "templates/descriptors.hpp"
 #include "templates/round.hpp"
 
 namespace wavejit::templates::cdna {
 
-class Emitter {
+class Emitter : private ScaleLayout {
  public:
   Emitter(ir::Kernel& kernel, const Problem& problem, const Config& config);
   void run();
@@ -70,17 +71,6 @@ class Emitter {
   /// With split-K the reduction adds it.
   [[nodiscard]] bool has_bias() const { return p_.bias && !partial(); }
   [[nodiscard]] unsigned column_run() const { return t_.side == 32 ? 16 : 8; }
-
-  /// W4A16: scales and zero points lie by column, [N, K/group]; in the other operations by group, [K/group,
-  /// N].
-  [[nodiscard]] bool by_column() const { return p_.op == Operation::w4a16; }
-  [[nodiscard]] bool has_zeros() const { return p_.zero_points != ZeroPoints::symmetric; }
-  [[nodiscard]] bool packed_zeros() const { return p_.zero_points == ZeroPoints::packed; }
-  [[nodiscard]] unsigned scale_bytes() const { return bytes(by_column() ? p_.activation : p_.scale_type); }
-  /// Bytes from one group's scale (zero point) of a column to the next group's.
-  [[nodiscard]] std::int64_t scale_distance() const {
-    return by_column() ? scale_bytes() : p_.scale_stride * scale_bytes();
-  }
 
   ir::Builder b_;
   const Problem& p_;

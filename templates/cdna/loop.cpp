@@ -128,15 +128,7 @@ void Emitter::fill_lds() {
 }
 
 void Emitter::multiply_substep(unsigned block, unsigned substep, const std::vector<Operand>& terms) {
-  const bool half = p_.activation == DataType::f16;
-  isa::Opcode op = invalid;
-  if (t_.side == 32) {
-    op = t_.depth == 16 ? (half ? v_mfma_f32_32x32x16_f16 : v_mfma_f32_32x32x16_bf16)
-                        : (half ? v_mfma_f32_32x32x8_f16 : v_mfma_f32_32x32x8_bf16);
-  } else {
-    op = t_.depth == 32 ? (half ? v_mfma_f32_16x16x32_f16 : v_mfma_f32_16x16x32_bf16)
-                        : (half ? v_mfma_f32_16x16x16_f16 : v_mfma_f32_16x16x16_bf16);
-  }
+  const isa::Opcode op = matrix_opcode(t_.side, t_.depth, p_.activation);
   const unsigned operand_dwords = t_.depth / t_.groups / 2;
   std::vector<Operand> weights, rows;
   for (unsigned j = 0; j < t_.tiles_n; ++j) {

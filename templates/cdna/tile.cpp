@@ -31,6 +31,17 @@ Tile::Tile(const Config& c, const Problem& p, const target::Target& target) {
   scale_groups = c.bk > p.group ? static_cast<unsigned>(c.bk / p.group) : 1;
 }
 
+isa::Opcode matrix_opcode(unsigned side, unsigned depth, DataType activation) {
+  using enum isa::Opcode;
+  const bool half = activation == DataType::f16;
+  if (side == 32) {
+    if (depth == 16) return half ? v_mfma_f32_32x32x16_f16 : v_mfma_f32_32x32x16_bf16;
+    return half ? v_mfma_f32_32x32x8_f16 : v_mfma_f32_32x32x8_bf16;
+  }
+  if (depth == 32) return half ? v_mfma_f32_16x16x32_f16 : v_mfma_f32_16x16x32_bf16;
+  return half ? v_mfma_f32_16x16x16_f16 : v_mfma_f32_16x16x16_bf16;
+}
+
 Slices slices(const Config& c, const Problem& p) {
   if (p.k == 0) return {};
   const std::int64_t unit = std::lcm<std::int64_t>(c.bk, p.group);

@@ -15,6 +15,7 @@
 
 #include <cstdint>
 
+#include "generator/isa/opcode.hpp"
 #include "templates/problem.hpp"
 
 namespace wavejit::templates::cdna {
@@ -43,6 +44,9 @@ struct Tile {
 
 /// Sides of the matrix instruction that a tile of `bm` rows uses.
 constexpr unsigned matrix_side(unsigned bm) { return bm % 32 == 0 ? 32 : 16; }
+
+/// The matrix instruction of that side with `depth` k.
+isa::Opcode matrix_opcode(unsigned side, unsigned depth, DataType activation);
 
 /// How K is cut for split-K: slices of `steps` steps each, `filled` of them; those behind are empty.
 struct Slices {

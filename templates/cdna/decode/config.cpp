@@ -8,6 +8,7 @@
 
 #include "templates/cdna/decode/decode.hpp"
 #include "templates/cdna/decode/geometry.hpp"
+#include "templates/cdna/limits.hpp"
 #include "templates/fit.hpp"
 
 namespace wavejit::templates::cdna::decode {
@@ -61,26 +62,9 @@ Result<void> check_room(const Config& c, const Problem& p, const target::Target&
   if (t.registers > most_accumulators)
     return bad("bn", c.bn,
                fmt::format("less: {} accumulators per lane, {} at most", t.registers, most_accumulators));
-  // All of it is reached by 16-bit offsets.
-  const unsigned most_lds = std::min<unsigned>(target.lds_per_workgroup, 65536);
-  if (t.lds_bytes > most_lds)
-    return fail_field(ErrorCode::out_of_lds, "lds", fmt::format("{} bytes", t.lds_bytes),
-                      fmt::format("at most {} bytes per workgroup", most_lds));
-  constexpr std::int64_t limit = 0x7FFFFFF0;
-  const auto extent = [&](const char* field, std::int64_t rows, std::int64_t stride_bytes) -> Result<void> {
-    if (rows * stride_bytes <= limit) return {};
-    return bad(field, stride_bytes, "such that the rows that a workgroup reads stay under 2 GiB");
-  };
-  if (auto ok = extent("activation_stride", t.side, p.activation_stride * 2); !ok) return ok;
-  if (auto ok = extent("weight_stride", c.bn, p.weight_stride * 4); !ok) return ok;
-  const bool by_column = p.op == Operation::w4a16;
-  if (auto ok = by_column ? extent("scale_stride", c.bn, p.scale_stride * 2)
-                          : extent("scale_stride", p.k / p.group, p.scale_stride * bytes(p.scale_type));
-      !ok)
-    return ok;
-  if (p.zero_points == ZeroPoints::packed)
-    if (auto ok = extent("zero_point_stride", c.bn / 8 + 1, p.zero_point_stride * 4); !ok) return ok;
-  return extent("output_stride", t.side, p.output_stride * 2);
+  if (auto ok = check_lds(t.lds_bytes, target); !ok) return ok;
+  return check_reach(
+      p, {.rows = t.side, .columns = c.bn, .output_rows = t.side, .output_bytes = p.output_stride * 2});
 }
 
 /// The fields that follow from others.

@@ -11,13 +11,15 @@
 #include "templates/cdna/decode/geometry.hpp"
 #include "templates/cdna/decode/unpack.hpp"
 #include "templates/cdna/dequant.hpp"
+#include "templates/cdna/scale_layout.hpp"
 #include "templates/cdna/schedule.hpp"
+#include "templates/cdna/tile.hpp"
 #include "templates/descriptors.hpp"
 #include "templates/round.hpp"
 
 namespace wavejit::templates::cdna::decode {
 
-class Emitter {
+class Emitter : private ScaleLayout {
  public:
   Emitter(ir::Kernel& kernel, const Problem& problem, const Config& config);
   void run();
@@ -57,7 +59,6 @@ class Emitter {
   isa::Operand factors_of(const Loaded& loaded, unsigned tile);
   void add_scaled(const isa::Operand& acc, const isa::Operand& sums, const isa::Operand& factors,
                   unsigned which);
-  [[nodiscard]] isa::Opcode matrix_opcode() const;
   [[nodiscard]] unsigned operand_dwords() const { return t_.depth / t_.groups / 2; }
   void loop();
 
@@ -75,13 +76,6 @@ class Emitter {
   isa::Operand inside_columns(const isa::Operand& offset, const isa::Operand& tile_column);
   isa::Operand load_bias(const isa::Operand& column_bytes);
 
-  [[nodiscard]] bool by_column() const { return p_.op == Operation::w4a16; }
-  [[nodiscard]] bool has_zeros() const { return p_.zero_points != ZeroPoints::symmetric; }
-  [[nodiscard]] bool packed_zeros() const { return p_.zero_points == ZeroPoints::packed; }
-  [[nodiscard]] unsigned scale_bytes() const { return bytes(by_column() ? p_.activation : p_.scale_type); }
-  [[nodiscard]] std::int64_t scale_distance() const {
-    return by_column() ? scale_bytes() : p_.scale_stride * scale_bytes();
-  }
   isa::Operand plus(const char* name, const isa::Operand& value, std::int64_t constant);
 
   ir::Builder b_;

@@ -36,6 +36,7 @@ void Emitter::exact_block(unsigned block, const Dequantiser& dequant, const Oper
   const Loaded l = load_block(block);
   const AlongK at = along_k(block2_[block]);
   const unsigned dwords = operand_dwords();
+  const isa::Opcode op = matrix_opcode(t_.side, t_.depth, p_.activation);
   std::vector<Operand> terms;
   for (unsigned j = 0; j < t_.tiles_n; ++j)
     terms.push_back(dequant.terms(b_, {.scale = l.scales[j],
@@ -48,8 +49,7 @@ void Emitter::exact_block(unsigned block, const Dequantiser& dequant, const Oper
       const Operand quad = b_.vgpr("w_exact", 4);
       dequant.weights(b_, l.weights[j].slice(s), terms[j], quad);
       for (unsigned part = 0; part < 4; part += dwords)
-        b_.emit(matrix_opcode(), {exact_[j]},
-                {rows.slice(part, dwords), quad.slice(part, dwords), exact_[j]});
+        b_.emit(op, {exact_[j]}, {rows.slice(part, dwords), quad.slice(part, dwords), exact_[j]});
     }
   }
 }

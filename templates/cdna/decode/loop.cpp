@@ -93,16 +93,6 @@ void Emitter::fill_lds() {
   b_.emit(s_barrier, {}, {});
 }
 
-isa::Opcode Emitter::matrix_opcode() const {
-  const bool half = p_.activation == DataType::f16;
-  if (t_.side == 32) {
-    if (t_.depth == 16) return half ? v_mfma_f32_32x32x16_f16 : v_mfma_f32_32x32x16_bf16;
-    return half ? v_mfma_f32_32x32x8_f16 : v_mfma_f32_32x32x8_bf16;
-  }
-  if (t_.depth == 32) return half ? v_mfma_f32_16x16x32_f16 : v_mfma_f32_16x16x32_bf16;
-  return half ? v_mfma_f32_16x16x16_f16 : v_mfma_f32_16x16x16_bf16;
-}
-
 /// acc += sums * factor, two at a time; the factor is the low or (`which` 1) the high half of a pair.
 void Emitter::add_scaled(const Operand& acc, const Operand& sums, const Operand& factors, unsigned which) {
   for (unsigned v = 0; v < t_.used; v += 2) {
@@ -131,7 +121,7 @@ Operand Emitter::factors_of(const Loaded& l, unsigned j) {
 void Emitter::multiply_block(unsigned block) {
   const Loaded& l = blocks_[block];
   const unsigned dwords = operand_dwords();
-  const isa::Opcode op = matrix_opcode();
+  const isa::Opcode op = matrix_opcode(t_.side, t_.depth, p_.activation);
   std::vector<Operand> rows;  // per substep
   for (unsigned s = 0; s < 4; ++s) {
     rows.push_back(b_.vgpr(fmt::format("a_frag{}", s), 4));

@@ -28,14 +28,18 @@ harness::Request same_everywhere(std::int64_t k, std::int64_t group, unsigned sp
 
 int one(std::int64_t /*k*/) { return 1; }
 
+/// On both targets, split along K by workgroups and, in a decode kernel, by as many waves.
 bool on_both(harness::Request r, double value) {
-  for (const char* target : {"gfx942", "gfx950"}) {
-    r.target = target;
-    const harness::Outcome outcome = harness::passes(r);
-    INFO(outcome);
-    CHECK(outcome);
-    if (!all_are(outcome, value)) return false;
-  }
+  const unsigned parts = r.config->split_k, span = r.problem.group % 128 == 0 ? 128 : 64;
+  for (const templates::Config& config : {*r.config, test::decode(8, 32, span * parts, parts)})
+    for (const char* target : {"gfx942", "gfx950"}) {
+      r.target = target;
+      r.config = config;
+      const harness::Outcome outcome = harness::passes(r);
+      INFO(templates::canonical(config) << " " << outcome);
+      CHECK(outcome);
+      if (!all_are(outcome, value)) return false;
+    }
   return true;
 }
 
