@@ -5,6 +5,7 @@
 #include <array>
 #include <deque>
 #include <optional>
+#include <ranges>
 
 #include "generator/model/steps.hpp"
 
@@ -73,28 +74,28 @@ class Straight {
     const unsigned distance = trans ? id - valu_reach : id;
     unsigned seen = 0, clocks = 0;
     if (distance < fewest || id > last_trans) return clocks;
-    for (auto p = pending_.rbegin(); p != pending_.rend(); ++p) {
-      if (p->trans == trans) ++seen;
-      if (seen < distance || (p->trans != trans && !trans)) continue;
-      const unsigned due = std::max(p->pipe, p->issued);
-      if (!p->waited && due < p->latency) clocks = std::max(clocks, p->latency - due);
-      p->waited = true;
+    for (auto& p : std::views::reverse(pending_)) {
+      if (p.trans == trans) ++seen;
+      if (seen < distance || (p.trans != trans && !trans)) continue;
+      const unsigned due = std::max(p.pipe, p.issued);
+      if (!p.waited && due < p.latency) clocks = std::max(clocks, p.latency - due);
+      p.waited = true;
     }
     return clocks;
   }
 
   void check(const Step& s) {
     unsigned valus = 0, transcendentals = 0;
-    for (auto p = pending_.rbegin(); p != pending_.rend(); ++p) {
-      const unsigned distance = p->trans ? ++transcendentals : ++valus;
-      const unsigned due = std::max(p->pipe, p->issued);
-      if (p->waited || due >= p->latency || distance > (p->trans ? trans_reach : valu_reach)) continue;
+    for (auto& p : std::views::reverse(pending_)) {
+      const unsigned distance = p.trans ? ++transcendentals : ++valus;
+      const unsigned due = std::max(p.pipe, p.issued);
+      if (p.waited || due >= p.latency || distance > (p.trans ? trans_reach : valu_reach)) continue;
       const auto reads = std::span(steps_.atoms).subspan(s.first_read, s.reads);
       if (std::ranges::none_of(
-              reads, [&](std::uint16_t a) { return std::ranges::find(p->writes, a) != p->writes.end(); }))
+              reads, [&](std::uint16_t a) { return std::ranges::find(p.writes, a) != p.writes.end(); }))
         continue;
-      missing_.push_back({s.index, p->index, p->latency - due});
-      p->waited = true;
+      missing_.push_back({s.index, p.index, p.latency - due});
+      p.waited = true;
     }
   }
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <map>
 #include <numeric>
+#include <ranges>
 #include <set>
 #include <tuple>
 
@@ -111,13 +112,13 @@ class Graph {
     dominator_[root()] = root();
     for (bool changed = true; changed;) {
       changed = false;
-      for (auto at = post_order_.rbegin(); at != post_order_.rend(); ++at) {
-        if (*at == root()) continue;
+      for (const std::size_t at : std::views::reverse(post_order_)) {
+        if (at == root()) continue;
         std::size_t common = unknown;
-        for (const std::size_t p : predecessors_[*at])
+        for (const std::size_t p : predecessors_[at])
           if (dominator_[p] != unknown) common = common == unknown ? p : meet(common, p);
-        changed = changed || common != dominator_[*at];
-        dominator_[*at] = common;
+        changed = changed || common != dominator_[at];
+        dominator_[at] = common;
       }
     }
   }

@@ -173,7 +173,7 @@ void Emitter::global_addresses() {
   b_.note("chunk of 8 k that this slot holds").emit(v_lshl_or_b32, {chunk}, {group, imm(2), chunk});
   for (unsigned p = 0; p < t_.passes; ++p) {
     const Operand offset = b_.vgpr(fmt::format("a_offset{}", p)), r = p == 0 ? row : b_.vgpr("a_row");
-    if (p > 0) b_.emit(v_add_nc_u32, {r}, {imm(p * t_.rows_per_pass), row});
+    if (p > 0) b_.emit(v_add_nc_u32, {r}, {imm(static_cast<std::int64_t>(p) * t_.rows_per_pass), row});
     b_.emit(v_mul_lo_u32, {offset}, {r, stride});
     b_.emit(v_lshl_add_u32, {offset}, {chunk, imm(4), offset});
     a_loads_.push_back({offset, {}});
@@ -286,7 +286,7 @@ void Emitter::lds_addresses() {
   b_.emit(v_lshl_add_u32, {lds_read_[0]}, {slot, imm(4), row});
   for (unsigned t = 1; t < 4; ++t) {
     lds_read_.push_back(b_.vgpr(fmt::format("lds_read{}", t)));
-    b_.emit(v_xor_b32, {lds_read_[t]}, {imm(t * t_.groups * 16), lds_read_[0]});
+    b_.emit(v_xor_b32, {lds_read_[t]}, {imm(static_cast<std::int64_t>(t) * t_.groups * 16), lds_read_[0]});
   }
 }
 

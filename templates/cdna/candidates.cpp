@@ -51,15 +51,19 @@ constexpr std::array<std::string_view, 8> rules{
     "one LDS buffer: two keep the fragments of a whole step alive and never came out first in the event "
     "model"};
 
+/// Of one product's output.
+std::int64_t tiles_of(const Config& c, const Problem& p, std::int64_t m) {
+  return (m + c.bm - 1) / c.bm * ((p.n + c.bn - 1) / c.bn);
+}
+
 int rule_against(const Config& c, const Problem& p, const target::Target& target, std::int64_t m,
                  unsigned registers) {
-  const auto tiles = static_cast<double>((m + c.bm - 1) / c.bm * ((p.n + c.bn - 1) / c.bn) *
-                                         std::max<std::int64_t>(p.batch, 1));
+  const auto tiles = static_cast<double>(tiles_of(c, p, m) * std::max<std::int64_t>(p.batch, 1));
   if (c.bm > 16 && c.bm >= 2 * m) return 1;
   if (c.bn > 32 && c.bn >= 2 * p.n) return 2;
   if (c.split_k > 1 && (m >= 512 || tiles * (c.split_k - 1) >= 4.0 * target.compute_units)) return 3;
   const Slices s = slices(c, p);
-  if (c.split_k > 1 && (s.length < 4 * c.bk || s.filled != c.split_k)) return 4;
+  if (c.split_k > 1 && (s.length < static_cast<std::int64_t>(4) * c.bk || s.filled != c.split_k)) return 4;
   constexpr unsigned spare = 40;
   if (registers + spare > target::vgpr_budget(target, 2)) return 5;
   if (c.waves_m > 1 && c.bn % (32 * c.waves) == 0) return 6;
@@ -81,7 +85,8 @@ Step count(const Candidate& k, const Problem& p, const target::Target& target, s
   const double spread = std::min<double>(c.waves, simds) / simds;
   const double rows = static_cast<double>(std::min<std::int64_t>(m, t.rows));
   Step s{};
-  s.matrix = c.waves * t.tiles_m * t.tiles_n * t.blocks * (t.span / t.depth) * clocks / simds;
+  const unsigned per_block = t.span / t.depth;  // matrix instructions along K
+  s.matrix = c.waves * t.tiles_m * t.tiles_n * t.blocks * per_block * clocks / simds;
   s.valu = static_cast<double>(c.bn) * c.bk * c.waves_m * valu_per_weight(p, target) / target.wave_size *
            time.valu_issue / simds;
   const double read = static_cast<double>(c.waves) * t.wave_m * c.bk * 2, written = t.rows * c.bk * 2.0;
@@ -107,8 +112,7 @@ double quick_time_us(const Candidate& k, const Problem& p, const target::Target&
   const Config& c = k.config;
   const target::Timing& time = target.timing;
   const auto products = static_cast<double>(std::max<std::int64_t>(p.batch, 1));
-  const double tiles =
-      static_cast<double>((m + c.bm - 1) / c.bm * ((p.n + c.bn - 1) / c.bn)) * c.split_k * products;
+  const double tiles = static_cast<double>(tiles_of(c, p, m)) * c.split_k * products;
   const double per_unit = tiles / target.compute_units;
   const double r = std::clamp(std::ceil(per_unit), 1.0, static_cast<double>(k.workgroups));
   const Step s = count(k, p, target, m);

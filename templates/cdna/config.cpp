@@ -137,12 +137,15 @@ Result<Config> parse_config(const std::string& text) {
   Config c;
   c.path = Path::mfma;
   std::array<unsigned, 5> on{};
+  // What was read says whether all of it was: the text is made again below.
+  // NOLINTBEGIN(bugprone-unchecked-string-to-number-conversion)
   const int fields =
       std::sscanf(text.c_str(),
                   "mfma %4ux%4ux%4u waves %4ux%4u depth %4u unroll %4u lds %4u occupancy %4u split %4u "
                   "techniques %1u%1u%1u%1u%1u",
                   &c.bm, &c.bn, &c.bk, &c.waves_m, &c.waves_n, &c.pipeline_depth, &c.unroll, &c.lds_buffers,
                   &c.waves_per_simd, &c.split_k, on.data(), &on[1], &on[2], &on[3], &on[4]);
+  // NOLINTEND(bugprone-unchecked-string-to-number-conversion)
   c.waves = c.waves_m * c.waves_n;
   c.lds_dma = text.ends_with(dma_suffix);
   c.techniques = {on[0] != 0, on[1] != 0, on[2] != 0, on[3] != 0, on[4] != 0};

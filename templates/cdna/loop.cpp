@@ -153,6 +153,7 @@ void Emitter::multiply_substep(unsigned block, unsigned substep, const std::vect
 void Emitter::multiply() {
   b_.set_stage(c_.lds_buffers > 1 && !c_.lds_dma ? 2 : 1);
   std::vector<Operand> terms;
+  terms.reserve(t_.tiles_n);
   for (unsigned j = 0; j < t_.tiles_n; ++j)
     terms.push_back(dequant_.terms(b_, {.scale = s_loads_[j].data,
                                         .zero = has_zeros() ? z_loads_[j].data : Operand{},

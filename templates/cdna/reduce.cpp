@@ -145,6 +145,7 @@ void Reduce::run() {
   entry();
   rows();
   std::vector<Operand> partial;
+  partial.reserve(slices_);
   for (unsigned s = 0; s < slices_; ++s) partial.push_back(load_slice(s));
   b_.block("sum", fmt::format("{} slices in order", slices_));
   const Operand sum = partial.front();

@@ -49,7 +49,8 @@ Cost cost(const Config& c, const Problem& p, const target::Target& target, std::
   const double bytes = pass / 2.0 * c.bn + 2.0 * pass * rows_m;
   const double slots = static_cast<double>(simds(target)) * usual_waves;
   const double waves = row_groups * c.waves;
-  const double tiles = static_cast<double>((m + c.bm - 1) / c.bm);
+  const std::int64_t tiles_of_rows = (m + c.bm - 1) / c.bm;
+  const auto tiles = static_cast<double>(tiles_of_rows);
   const double wait =
       std::max(waves / slots, 1.0) * along_k / c.waves * t.vmem_loaded_latency / (1 + c.pipeline_depth);
   const double dram = (n * k / 2 + n * k / static_cast<double>(p.group) * 2 + 2 * rows_m * (k + n)) /

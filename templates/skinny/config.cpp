@@ -76,6 +76,8 @@ Result<Config> parse(std::string_view canonical_text) {
   Config c;
   c.path = Path::skinny;
   std::array<unsigned, 5> on{};
+  // What was read says whether all of it was: the text is made again below.
+  // NOLINTNEXTLINE(bugprone-unchecked-string-to-number-conversion)
   const int fields = std::sscanf(
       text.c_str(), "skinny %2ux%2u waves %2u depth %1u unroll %1u occupancy %2u techniques %1u%1u%1u%1u%1u",
       &c.bm, &c.bn, &c.waves, &c.pipeline_depth, &c.unroll, &c.waves_per_simd, on.data(), &on[1], &on[2],

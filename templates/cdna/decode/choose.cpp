@@ -17,7 +17,8 @@ constexpr double line_bytes = 128;
 double step_instructions(const Geometry& t, const Problem& p, const target::Target& target) {
   const bool zeros = p.zero_points != ZeroPoints::symmetric, half = p.activation == DataType::f16;
   const bool flips = p.layout == WeightLayout::row_major_signed && !target.has_cvt_pk_bf16_f32;
-  const double unpack = 4 * (7 + (half ? 1 : 0) + (flips ? 1 : 0)), matrix = 16.0 / (t.depth / t.groups / 2);
+  const unsigned operand_dwords = t.depth / t.groups / 2;
+  const double unpack = 4 * (7 + (half ? 1 : 0) + (flips ? 1 : 0)), matrix = 16.0 / operand_dwords;
   const double factors = zeros ? 3 + (p.zero_points == ZeroPoints::packed ? 3 : 0) : 1;
   const double tile = unpack + matrix + factors + t.used / 2.0 * (zeros ? 2 : 1) + 4;
   const double block = matrix + 4 + 12, pass = p.layout == WeightLayout::row_major_signed ? 8 : 4;

@@ -100,6 +100,8 @@ Result<Config> parse(std::string_view canonical_text) {
   Config c;
   c.path = Path::decode;
   std::array<unsigned, 5> on{};
+  // What was read says whether all of it was: the text is made again below.
+  // NOLINTNEXTLINE(bugprone-unchecked-string-to-number-conversion)
   const int fields = std::sscanf(
       text.c_str(),
       "decode %3ux%3ux%5u waves %2u depth %1u unroll %1u occupancy %2u techniques %1u%1u%1u%1u%1u", &c.bm,

@@ -36,7 +36,7 @@ void Emitter::sum_waves() {
   b_.note("the last step's activations have been read").emit(s_barrier, {}, {});
   const Operand at = b_.vgpr("sums_at"), mine = b_.sgpr("wave_planes"), to = b_.vgpr("sums_to");
   b_.emit(v_lshlrev_b32, {at}, {imm(log2u(4 * width)), lane_});
-  b_.emit(s_mul_i32, {mine}, {wave_, imm(planes * plane)});
+  b_.emit(s_mul_i32, {mine}, {wave_, imm(static_cast<std::int64_t>(planes) * plane)});
   b_.emit(v_add_nc_u32, {to}, {mine, at});
   for (unsigned p = 0; p < planes; ++p) {
     const unsigned v = p * width;
@@ -50,7 +50,7 @@ void Emitter::sum_waves() {
     b_.block("sum", "");
   }
   const Operand first = b_.sgpr("share_planes"), from = b_.vgpr("sums_from");
-  b_.emit(s_mul_i32, {first}, {wave_, imm(t_.share / width * plane)});
+  b_.emit(s_mul_i32, {first}, {wave_, imm(static_cast<std::int64_t>(t_.share / width) * plane)});
   b_.emit(v_add_nc_u32, {from}, {first, at});
   std::vector<Operand> sums;
   for (unsigned p = 0; p < t_.share / width; ++p) {

@@ -38,13 +38,15 @@ void Emitter::exact_block(unsigned block, const Dequantiser& dequant, const Oper
   const unsigned dwords = operand_dwords();
   const isa::Opcode op = matrix_opcode(t_.side, t_.depth, p_.activation);
   std::vector<Operand> terms;
+  terms.reserve(t_.tiles_n);
   for (unsigned j = 0; j < t_.tiles_n; ++j)
     terms.push_back(dequant.terms(b_, {.scale = l.scales[j],
                                        .zero = has_zeros() ? l.zeros[j] : Operand{},
                                        .zero_bit = packed_zeros() ? zero_bits_[j] : Operand{}}));
   for (unsigned s = 0; s < 4; ++s) {
     const Operand rows = b_.vgpr("a_exact", 4);
-    load(buffer_load_b128, rows, row_offset, at.k2, s * 16, at.outside, activation_desc_, "activations");
+    load(buffer_load_b128, rows, row_offset, at.k2, static_cast<std::int64_t>(s) * 16, at.outside,
+         activation_desc_, "activations");
     for (unsigned j = 0; j < t_.tiles_n; ++j) {
       const Operand quad = b_.vgpr("w_exact", 4);
       dequant.weights(b_, l.weights[j].slice(s), terms[j], quad);

@@ -169,7 +169,7 @@ void Emitter::activation_places() {
   for (unsigned p = 0; p < t_.passes; ++p) {
     const Operand lds_row = b_.sgpr("lds_row"), region = b_.sgpr(fmt::format("region2_{}", p));
     b_.emit(s_mul_i32, {lds_row}, {wave_, imm(t_.rows_per_wave)});
-    if (p > 0) b_.emit(s_add_u32, {lds_row}, {lds_row, imm(p * stride_rows)});
+    if (p > 0) b_.emit(s_add_u32, {lds_row}, {lds_row, imm(static_cast<std::int64_t>(p) * stride_rows)});
     b_.emit(s_lshr_b32, {region}, {lds_row, imm(log2u(t_.rows))});
     b_.note("2 k of the region that this pass fills")
         .emit(s_lshl_b32, {region}, {region, imm(log2u(2 * t_.span))});
@@ -200,7 +200,7 @@ void Emitter::activation_places() {
   b_.emit(v_and_b32, {row}, {imm(t_.rows - 1), lane_row_});
   b_.emit(v_bfe_u32, {fold}, {row, imm(log2u(t_.rows_per_sweep)), imm(log2u(t_.slots))});
   b_.emit(v_xor_b32, {fold}, {lane_group_, fold});
-  b_.emit(s_mul_i32, {region}, {wave_, imm(t_.blocks * t_.region_bytes)});
+  b_.emit(s_mul_i32, {region}, {wave_, imm(static_cast<std::int64_t>(t_.blocks) * t_.region_bytes)});
   b_.emit(v_lshlrev_b32, {row}, {imm(log2u(t_.row_bytes)), row});
   b_.emit(v_add_nc_u32, {row}, {region, row});
   for (unsigned s = 0; s < 4; ++s) {
@@ -208,15 +208,16 @@ void Emitter::activation_places() {
     if (s == 0)
       b_.emit(v_lshl_add_u32, {lds_read_[0]}, {fold, imm(4), row});
     else
-      b_.emit(v_xor_b32, {lds_read_[s]}, {imm(s * t_.groups * 16), lds_read_[0]});
+      b_.emit(v_xor_b32, {lds_read_[s]}, {imm(static_cast<std::int64_t>(s) * t_.groups * 16), lds_read_[0]});
   }
 }
 
 void Emitter::weight_places() {
   for (unsigned k = 0; k < t_.blocks; ++k) {
     block2_.push_back(b_.sgpr(fmt::format("block2_{}", k)));
-    b_.emit(s_mul_i32, {block2_[k]}, {wave_, imm(2 * t_.span * t_.blocks)});
-    if (k > 0) b_.emit(s_add_u32, {block2_[k]}, {block2_[k], imm(2 * t_.span * k)});
+    b_.emit(s_mul_i32, {block2_[k]}, {wave_, imm(static_cast<std::int64_t>(2) * t_.span * t_.blocks)});
+    if (k > 0)
+      b_.emit(s_add_u32, {block2_[k]}, {block2_[k], imm(static_cast<std::int64_t>(2) * t_.span * k)});
   }
   const Operand stride = b_.sgpr("w_stride");
   b_.emit(s_mov_b32, {stride}, {imm(p_.weight_stride * 4)});
