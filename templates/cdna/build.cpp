@@ -315,11 +315,11 @@ void Emitter::products() {
     b_.emit(s_cbranch_scc1, {}, {isa::label(0)});
   }
   b_.block("k_loop", fmt::format("{} steps of {} along K", iterations(), c_.bk));
-  b_.make_loop("k_loop", iterations());
+  ir::CountedLoop& loop = b_.make_loop("k_loop", iterations());
   global_loads();
   fill_lds();
   multiply();
-  b_.current().loop->inductions = inductions_;
+  loop.inductions = inductions_;
   b_.set_stage(0);
   for (const ir::Induction& i : inductions_) {
     ir::Instruction init;

@@ -5,6 +5,7 @@
 #include <array>
 #include <cmath>
 #include <functional>
+#include <tuple>
 
 #include "templates/cdna/decode/geometry.hpp"
 
@@ -71,7 +72,10 @@ std::vector<Choice> ranking(const Problem& problem, const target::Target& target
         if (fitted) all.push_back({*fitted, quick_time_us(*fitted, problem, target, m)});
       }
   }
-  std::ranges::stable_sort(all, {}, &Choice::time_us);
+  // Between equals the simpler one.
+  std::ranges::sort(all, {}, [](const Choice& c) {
+    return std::tuple(c.time_us, c.config.bm, c.config.bn, c.config.waves);
+  });
   return all;
 }
 

@@ -222,7 +222,7 @@ void Emitter::weight_places() {
   const Operand stride = b_.sgpr("w_stride");
   b_.emit(s_mov_b32, {stride}, {imm(p_.weight_stride * 4)});
   for (unsigned j = 0; j < t_.tiles_n; ++j) {
-    const Operand column = plus("column", lane_row_, j * t_.side),
+    const Operand column = plus("column", lane_row_, static_cast<std::int64_t>(j) * t_.side),
                   offset = b_.vgpr(fmt::format("w_offset{}", j));
     b_.emit(v_mul_lo_u32, {offset}, {column, stride});
     b_.emit(v_lshl_add_u32, {offset}, {lane_group_, imm(4), offset});
