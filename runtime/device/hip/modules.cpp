@@ -45,8 +45,15 @@ HipDevice::HipDevice(std::shared_ptr<const Library> library, Info info)
 
 HipDevice::~HipDevice() {
   unload_retired();
-  // What is left was captured, or a capture is going on: its module stays with the driver.
-  for (auto& left : waiting_) (void)left.release();
+  // What is left was captured, or a capture is going on: its module stays with the driver, and its image
+  // here, to the end of the process. In a list, so that leak checkers see that it is meant.
+  static std::atomic<Loaded*> kept = nullptr;
+  for (auto& left : waiting_) {
+    Loaded* loaded = left.release();
+    loaded->next = kept.load(std::memory_order_relaxed);
+    while (!kept.compare_exchange_weak(loaded->next, loaded, std::memory_order_release)) {
+    }
+  }
 }
 
 void HipDevice::retire(Loaded* loaded) noexcept {

@@ -13,9 +13,13 @@ namespace {
 thread_local bool counting = false;
 thread_local std::size_t allocations = 0;
 
-void* allocate(std::size_t size) {
+void* allocate_or_null(std::size_t size) noexcept {
   if (counting) ++allocations;
-  if (void* p = std::malloc(size == 0 ? 1 : size)) return p;
+  return std::malloc(size == 0 ? 1 : size);
+}
+
+void* allocate(std::size_t size) {
+  if (void* p = allocate_or_null(size)) return p;
   throw std::bad_alloc();
 }
 }  // namespace
@@ -23,6 +27,10 @@ void* allocate(std::size_t size) {
 // NOLINTBEGIN(misc-definitions-in-headers)
 void* operator new(std::size_t size) { return allocate(size); }
 void* operator new[](std::size_t size) { return allocate(size); }
+// The forms that do not throw, too: what they give goes to the same delete (address sanitizer tells them
+// apart).
+void* operator new(std::size_t size, const std::nothrow_t&) noexcept { return allocate_or_null(size); }
+void* operator new[](std::size_t size, const std::nothrow_t&) noexcept { return allocate_or_null(size); }
 void operator delete(void* p) noexcept { std::free(p); }
 void operator delete[](void* p) noexcept { std::free(p); }
 void operator delete(void* p, std::size_t) noexcept { std::free(p); }
