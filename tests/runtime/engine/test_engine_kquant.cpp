@@ -243,7 +243,8 @@ TEST_CASE("Both kernels are found on disk; an edited one replaces its own stage 
     CHECK(engine->explain(problem, {1, 1})->size() == 2);
     const Plan plan = prepare(*engine, problem, {1, 1});
     CHECK(engine->counters().compiles == 0);
-    for (const StageKernel& s : plan.variants().front().stages) CHECK(s.from == Tier::disk);
+    const auto variants = plan.variants();
+    for (const StageKernel& s : variants.front().stages) CHECK(s.from == Tier::disk);
   }
   const std::string overrides = folder.path("overrides"), file = quantiser.key + ".s";
   std::filesystem::create_directory(overrides);
