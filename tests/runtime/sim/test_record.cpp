@@ -3,6 +3,7 @@
 // banks) and by counting lines.
 #include <catch2/catch.hpp>
 
+#include "runtime/device/sim/line_cache.hpp"
 #include "runtime/device/sim/record.hpp"
 #include "tests/runtime/sim/asm_kernel.hpp"
 
@@ -134,4 +135,18 @@ TEST_CASE("lines that a level-1 cache keeps count once, the least recent leave f
     CAPTURE(c.kept, i);
     CHECK(w.at(5 + i).lines == c.lines.at(i));
   }
+}
+
+TEST_CASE("a level-1 cache drops the line that was used longest ago, not the oldest", "[sim][record]") {
+  sim::LineCache cache;
+  cache.reset(2);
+  CHECK_FALSE(cache.touch(1));
+  CHECK_FALSE(cache.touch(2));
+  CHECK(cache.touch(1));
+  CHECK_FALSE(cache.touch(3));  // in place of 2
+  CHECK(cache.touch(1));
+  CHECK_FALSE(cache.touch(2));
+  cache.reset(0);
+  CHECK_FALSE(cache.touch(1));
+  CHECK_FALSE(cache.touch(1));
 }
