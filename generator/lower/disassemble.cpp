@@ -12,6 +12,7 @@
 #include <llvm/Support/raw_ostream.h>
 
 #include <algorithm>
+#include <array>
 
 #include "generator/lower/machine.hpp"
 
@@ -39,8 +40,16 @@ class Disassembler {
   Result<DecodedInstruction> decode(std::span<const std::uint8_t> bytes, std::uint64_t address) {
     llvm::MCInst inst;
     std::uint64_t size = 0;
-    const auto status = decoder_->getInstruction(inst, size, llvm::ArrayRef(bytes.data(), bytes.size()),
-                                                 address, llvm::nulls());
+    // LLVM 22 crashes on some instructions that are cut short: what it reads is always long enough, with
+    // zeros behind the code's end, and an instruction that reaches into them is refused by its size.
+    constexpr std::size_t longest = 32;
+    std::array<std::uint8_t, longest> padded{};
+    llvm::ArrayRef<std::uint8_t> readable(bytes.data(), bytes.size());
+    if (bytes.size() < longest) {
+      std::ranges::copy(bytes, padded.begin());
+      readable = padded;
+    }
+    const auto status = decoder_->getInstruction(inst, size, readable, address, llvm::nulls());
     // A soft failure is a field that should have another value and does not count: LLVM 15 left VDST of
     // gfx10's v_cmpx clear, where later ones put EXEC.
     if (status == llvm::MCDisassembler::Fail || size == 0 || size > bytes.size()) {

@@ -4,7 +4,9 @@
 // the same bytes.
 #include <fmt/format.h>
 
+#include <array>
 #include <catch2/catch.hpp>
+#include <span>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -222,6 +224,16 @@ TEST_CASE("forms of CDNA keep their bytes", "[isa][lower]") {
 }
 
 TEST_CASE("forms of RDNA4 keep their bytes", "[isa][lower]") { check_forms({"gfx1200", "gfx1201"}, rdna4); }
+
+TEST_CASE("an instruction that ends before its literal is refused", "[lower][disassemble]") {
+  // s_mov_b32 s25, 0xf000f0 of gfx1151; found by the fuzzer as a crash inside LLVM.
+  const std::array<std::uint8_t, 8> whole{0xff, 0x00, 0x99, 0xbe, 0xf0, 0x00, 0xf0, 0x00};
+  const target::Target& target = *target::find("gfx1151");
+  REQUIRE(lower::disassemble(whole, 0, target, "k"));
+  const auto cut = lower::disassemble(std::span(whole).first(4), 0, target, "k");
+  REQUIRE_FALSE(cut);
+  CHECK(cut.error().code == ErrorCode::unknown_instruction);
+}
 
 }  // namespace
 }  // namespace wavejit
