@@ -6,7 +6,6 @@
 #include <cmath>
 #include <numeric>
 
-#include "generator/model/loops.hpp"
 #include "generator/target/caches.hpp"
 #include "tools/wavejit/streams.hpp"
 
@@ -15,13 +14,6 @@ namespace {
 
 double microseconds(double clocks, const target::Target& target) {
   return clocks / target.timing.clock_megahertz;
-}
-
-/// Its hot loop multiplies: model::estimate has something to go by.
-bool has_loop(const PreparedKernel& kernel) {
-  const auto loop = model::hot_loop(kernel.code);
-  return loop && std::ranges::any_of(
-                     loop->own, [&](std::size_t i) { return kernel.code[i].pipe() == isa::Pipe::matrix; });
 }
 
 /// The tensor whose first byte a stage waits for: weights, or the partial sums of a split-K's second stage.
@@ -123,7 +115,7 @@ Result<StageModel> model_stage(const CallModel& call, unsigned stage, const targ
   s.dram_us =
       microseconds(model::memory_cycles(stage_traffic(shape, *kernel, s.resident, target), target), target);
   s.binds = s.dram_us > s.computing_us ? "DRAM" : model::binding(s.busy, target);
-  if (options.estimate && s.counts && s.counts->loop && has_loop(*kernel)) {
+  if (options.estimate && s.counts && s.counts->loop) {
     const auto us = estimated_us(*kernel, shape, target);
     if (!us) return std::unexpected(us.error());
     s.estimate_us = *us;

@@ -101,10 +101,8 @@ Result<WeightCounts> count_weights(const PreparedKernel& kernel, std::span<const
   if (!tensors) return std::unexpected(tensors.error());
   Counter counter(kernel, *tensors);
   const auto loop = model::hot_loop(kernel.code);
-  // A loop that did not run is that of a rare case (decode kernels: activations that are not finite).
   counter.counts.loop =
-      loop && executed[loop->own.front()] > 0 &&
-      std::ranges::any_of(loop->own, [&](std::size_t i) { return counter.loads_weights(i); });
+      loop && std::ranges::any_of(loop->own, [&](std::size_t i) { return counter.loads_weights(i); });
   if (counter.counts.loop) {
     for (const std::size_t i : loop->own) counter.add(i, 1);
   } else {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-
+// A CDNA decode kernel from its parts: set-up (setup.cpp), the loop along K (loop.cpp), sums and stores
+// (epilogue.cpp), and behind its end what is rarely run (exact.cpp).
 #include <fmt/format.h>
 
 #include "templates/cdna/decode/decode.hpp"
