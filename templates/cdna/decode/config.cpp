@@ -55,6 +55,18 @@ Result<void> check_tile(const Config& c, const Problem& p) {
   return {};
 }
 
+/// Dense products are numbered by grid axes y (columns) and z (launch.cpp).
+Result<void> check_grid(const Config& c, const Problem& p) {
+  constexpr std::int64_t most = 65535;
+  if (p.op == Operation::int4_grouped) return {};
+  if ((p.n + c.bn - 1) / c.bn > most)
+    return bad("bn", c.bn, fmt::format("more: a launch has at most {} tiles of columns", most));
+  if (p.batch > most)
+    return bad("path", "decode",
+               fmt::format("mfma: a launch of decode kernels has at most {} products", most));
+  return {};
+}
+
 Result<void> check_room(const Config& c, const Problem& p, const target::Target& target) {
   const Geometry t(c, p, target);
   constexpr unsigned most_accumulators = 128;
@@ -82,6 +94,7 @@ Result<Config> normalise(const Config& config, const Problem& problem, const tar
   settle(c);
   if (auto ok = check_ranges(c, target); !ok) return std::unexpected(ok.error());
   if (auto ok = check_tile(c, problem); !ok) return std::unexpected(ok.error());
+  if (auto ok = check_grid(c, problem); !ok) return std::unexpected(ok.error());
   if (auto ok = check_room(c, problem, target); !ok) return std::unexpected(ok.error());
   return c;
 }

@@ -263,3 +263,20 @@ TEST_CASE("decode: waits in the loop leave loads in flight, and weights take les
   CHECK(vector / weights <= 2.0);
   CHECK(kernel->ir.vgprs_used <= target::vgpr_budget(target, 2));
 }
+
+TEST_CASE("decode: what is chosen can be launched, however many columns or products there are",
+          "[cdna][decode][select]") {
+  const target::Target& target = *target::find(any_target());
+  templates::Problem p = int4(1, 65535 * 16 + 1, 256, 128).problem;
+  if (GENERATE(false, true)) {
+    p.n = 64;
+    p.batch = 70000;
+  }
+  const std::int64_t m = GENERATE(1, 16);
+  const auto config = templates::select_config(p, target, m);
+  REQUIRE(config);
+  CAPTURE(p.n, p.batch, templates::canonical(*config));
+  const auto launch = templates::launch(p, *config, target, m);
+  INFO((launch ? std::string() : launch.error().message));
+  CHECK(launch);
+}
