@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "templates/fit.hpp"
 
+#include <algorithm>
+
 namespace wavejit::templates {
 
 std::vector<unsigned> falling_occupancies(unsigned most, unsigned fewest, const target::Target& target) {
@@ -17,13 +19,17 @@ std::vector<unsigned> falling_occupancies(unsigned most, unsigned fewest, const 
 Result<ir::Kernel> compile_fitting(const std::vector<unsigned>& tries, unsigned& waves_per_simd,
                                    passes::Options options, const passes::Observer& observer,
                                    const std::function<ir::Kernel()>& build, Margins margins) {
+  ir::Kernel prepared = build();
+  if (auto ok = passes::prepare(prepared, options, observer); !ok) return std::unexpected(ok.error());
   Error last;
   for (const unsigned waves : tries) {
     waves_per_simd = waves;
+    prepared.vgpr_budget =
+        std::min<unsigned>(prepared.target->addressable_vgprs, target::vgpr_budget(*prepared.target, waves));
     for (const int margin : margins) {
       options.scheduling.margin = margin;
-      ir::Kernel kernel = build();
-      auto ok = passes::run(kernel, options, observer);
+      ir::Kernel kernel = prepared;
+      auto ok = passes::finish(kernel, options, observer);
       if (ok) return kernel;
       last = ok.error();
       if (last.code != ErrorCode::out_of_registers) return std::unexpected(last);

@@ -17,8 +17,8 @@ std::vector<unsigned> falling_occupancies(unsigned most, unsigned fewest, const 
 /// brim may not pack into tuples.
 using Margins = std::initializer_list<int>;
 
-/// What `build` makes after all passes, with the first of `tries` waves per SIMD, and of `margins`, at which
-/// the registers fit; `waves_per_simd`, which `build` looks at, says which. Errors: those of the passes,
+/// What `build` makes after all passes, with the budget of the first of `tries` waves per SIMD, and of
+/// `margins`, at which the registers fit; `waves_per_simd` then says which. Errors: those of the passes,
 /// out_of_registers of the last try among them; `tries` must not be empty.
 Result<ir::Kernel> compile_fitting(const std::vector<unsigned>& tries, unsigned& waves_per_simd,
                                    passes::Options options, const passes::Observer& observer,

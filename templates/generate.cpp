@@ -30,8 +30,11 @@ Result<GeneratedKernel> generate(const Problem& problem, const Config& config, c
   auto c = normalise(config, *p, target);
   if (!c) return std::unexpected(c.error());
   if (auto ok = check_stage(*p, *c, options.stage); !ok) return std::unexpected(ok.error());
-  auto kernel = family(p->op).compile(*p, *c, options.stage, target, options.observer);
+  auto kernel =
+      family(p->op).compile(*p, *c, options.stage, target,
+                            options.verify && !options.observer ? passes::verifying() : options.observer);
   if (!kernel) return std::unexpected(kernel.error());
+  kernel->header.insert(kernel->header.begin(), {canonical(*p), canonical(*c)});
 
   GeneratedKernel result;
   result.name = kernel->name;

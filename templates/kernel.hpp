@@ -83,6 +83,7 @@ struct GenerateOptions {
   bool assemble = true;         ///< also make the code object
   unsigned stage = 0;           ///< of stages(problem, config)
   passes::Observer observer{};  ///< called after each pass
+  bool verify = true;           ///< verify the IR after each pass; an observer does so anyway
 };
 
 Result<GeneratedKernel> generate(const Problem& problem, const Config& config, const target::Target& target,

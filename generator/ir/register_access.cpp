@@ -67,12 +67,25 @@ bool stores_high_half(Opcode op) {
          op == Opcode::global_store_d16_hi_b16 || op == Opcode::buffer_store_d16_hi_b16;
 }
 
-/// The class letter of source `index` in the opcode's signature (opcodes.def), without widths.
-char source_class(const Instruction& inst, unsigned index) {
-  const std::string_view text = inst.info().signature;
-  std::size_t at = text.find('=') + 1;
-  for (; index > 0 && at < text.size(); ++at) index -= text[at] == ',' ? 1 : 0;
-  return at < text.size() ? text[at] : ' ';
+/// By opcode, bit i: source i is 16 bits wide (`k` in opcodes.def).
+using HalfSources = std::array<std::uint8_t, static_cast<std::size_t>(Opcode::count_)>;
+
+HalfSources half_sources() {
+  HalfSources result{};
+  for (std::size_t op = 0; op < result.size(); ++op) {
+    const std::string_view text = isa::info(static_cast<Opcode>(op)).signature;
+    unsigned source = 0;
+    for (std::size_t at = text.find('=') + 1; at < text.size(); ++at) {
+      if (text[at] == 'k') result[op] = static_cast<std::uint8_t>(result[op] | 1U << source);
+      if (text[at] == ',') ++source;
+    }
+  }
+  return result;
+}
+
+bool has_half_source(const Instruction& inst, unsigned index) {
+  static const HalfSources table = half_sources();
+  return (table[static_cast<std::size_t>(inst.op)] >> index & 1) != 0;
 }
 
 std::uint8_t packed_halves(const Instruction& inst, unsigned index) {
@@ -82,7 +95,7 @@ std::uint8_t packed_halves(const Instruction& inst, unsigned index) {
 }
 
 bool is_half_source(const Instruction& inst, unsigned index) {
-  return is_vector_alu(inst.pipe()) && source_class(inst, index) == 'k' && !is_pair_source(inst, index);
+  return is_vector_alu(inst.pipe()) && has_half_source(inst, index) && !is_pair_source(inst, index);
 }
 
 isa::Operand scc() { return isa::sgpr(scc_register); }

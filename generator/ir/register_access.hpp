@@ -9,6 +9,7 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <span>
 
 #include "generator/isa/instruction.hpp"
@@ -30,18 +31,25 @@ struct RegisterAccess {
 /// masks) is among the reads; the half that a 16-bit write keeps is not.
 class RegisterAccesses {
  public:
+  RegisterAccesses() {}  // NOLINT(modernize-use-equals-default): a union member deletes the default
   [[nodiscard]] std::span<const RegisterAccess> reads() const { return {reads_.data(), read_count_}; }
   [[nodiscard]] std::span<const RegisterAccess> writes() const { return {writes_.data(), write_count_}; }
   void read(const isa::Operand& reg, std::uint8_t halves = both_halves) {
-    reads_[read_count_++] = {reg, halves};
+    std::construct_at(reads_.data() + read_count_++, reg, halves);
   }
   void write(const isa::Operand& reg, std::uint8_t halves = both_halves) {
-    writes_[write_count_++] = {reg, halves};
+    std::construct_at(writes_.data() + write_count_++, reg, halves);
   }
 
  private:
-  std::array<RegisterAccess, 12> reads_{};
-  std::array<RegisterAccess, 6> writes_{};
+  // Passes ask for these millions of times, and most instructions fill two or three: the rest stays
+  // uninitialised.
+  union {
+    std::array<RegisterAccess, 12> reads_;
+  };
+  union {
+    std::array<RegisterAccess, 6> writes_;
+  };
   std::uint8_t read_count_ = 0, write_count_ = 0;
 };
 

@@ -88,10 +88,17 @@ struct Options {
   bool dealloc_vgprs = true;
 };
 
-/// Called after each pass with its name.
+/// Called after each pass with its name. The IR is verified there, too: an error says which pass broke a
+/// rule. Without an observer nothing is verified.
 using Observer = std::function<void(std::string_view pass, const ir::Kernel&)>;
+/// The observer for those who only want the verifier.
+const Observer& verifying();
 
-/// Runs the whole list, verifying after each pass.
-Result<void> run(ir::Kernel& kernel, const Options& options, const Observer& observer = {});
+/// What does not depend on the budget of registers: all before `schedule`.
+Result<void> prepare(ir::Kernel& kernel, const Options& options, const Observer& observer = verifying());
+/// The rest.
+Result<void> finish(ir::Kernel& kernel, const Options& options, const Observer& observer = verifying());
+/// The whole list.
+Result<void> run(ir::Kernel& kernel, const Options& options, const Observer& observer = verifying());
 
 }  // namespace wavejit::passes

@@ -14,6 +14,7 @@
 // fragmentation) the order is by path; above it, by what frees most registers.
 #include <algorithm>
 #include <cassert>
+#include <optional>
 
 #include "generator/passes/dependences.hpp"
 #include "generator/passes/passes.hpp"
@@ -52,7 +53,11 @@ class BlockScheduler {
   void count_uses();
   [[nodiscard]] bool is_vector(std::size_t unit) const { return vector_unit_[unit]; }
   /// Change of the number of live vector half registers if `i` were issued now.
-  [[nodiscard]] int pressure_change(std::uint32_t i) const;
+  [[nodiscard]] int pressure_change(std::uint32_t i);
+  [[nodiscard]] int count_pressure_change(std::uint32_t i) const;
+  void find_touching();
+  /// What pressure_change said of whoever touches `unit` may be true no longer.
+  void forget_changes(std::size_t unit);
   void issue(std::uint32_t i);
   [[nodiscard]] bool runs_beside_valu(std::uint32_t i) const {
     return block_.insts[i].mi.pipe() == Pipe::matrix && !kernel_.target->timing.matrix_holds_valu;
@@ -60,7 +65,7 @@ class BlockScheduler {
   [[nodiscard]] std::int64_t available(std::uint32_t i) const {
     return runs_beside_valu(i) ? std::max(ready_at_[i], matrix_free_) : ready_at_[i];
   }
-  [[nodiscard]] std::size_t pick(const std::vector<std::uint32_t>& ready) const;
+  [[nodiscard]] std::size_t pick(const std::vector<std::uint32_t>& ready);
 
   const ir::Kernel& kernel_;
   const ir::Block& block_;
@@ -73,6 +78,9 @@ class BlockScheduler {
   std::vector<std::uint32_t> uses_left_;
   std::vector<std::int64_t> path_, ready_at_;
   std::vector<ir::RegisterAccesses> accesses_;
+  // Instructions that touch vector unit u: touching_[touching_begin_[u]] up to that of u + 1.
+  std::vector<std::uint32_t> touching_begin_, touching_;
+  std::vector<std::optional<int>> changes_;  ///< pressure_change, where it is known
   std::int64_t clock_ = 0, gap_ = 1;
   std::int64_t matrix_free_ = 0;  ///< where matrix instructions run beside the VALU: when the next one can
   int pressure_ = 0;              // halves
@@ -106,7 +114,35 @@ void BlockScheduler::count_uses() {
   live_.for_each([&](std::size_t u) { pressure_ += is_vector(u) ? 1 : 0; });
 }
 
-int BlockScheduler::pressure_change(std::uint32_t i) const {
+void BlockScheduler::find_touching() {
+  const auto visit = [&](auto&& f) {
+    for (std::uint32_t i = 0; i < accesses_.size(); ++i)
+      for (const auto& list : {accesses_[i].reads(), accesses_[i].writes()})
+        for (const ir::RegisterAccess& access : list)
+          units_.for_each(access, [&](std::size_t u) {
+            if (is_vector(u)) f(u, i);
+          });
+  };
+  touching_begin_.assign(units_.count() + 1, 0);
+  visit([&](std::size_t u, std::uint32_t) { ++touching_begin_[u + 1]; });
+  for (std::size_t u = 0; u < units_.count(); ++u) touching_begin_[u + 1] += touching_begin_[u];
+  touching_.resize(touching_begin_.back());
+  std::vector<std::uint32_t> next = touching_begin_;
+  visit([&](std::size_t u, std::uint32_t i) { touching_[next[u]++] = i; });
+  changes_.resize(accesses_.size());
+}
+
+void BlockScheduler::forget_changes(std::size_t unit) {
+  for (std::uint32_t at = touching_begin_[unit]; at < touching_begin_[unit + 1]; ++at)
+    changes_[touching_[at]].reset();
+}
+
+int BlockScheduler::pressure_change(std::uint32_t i) {
+  if (!changes_[i]) changes_[i] = count_pressure_change(i);
+  return *changes_[i];
+}
+
+int BlockScheduler::count_pressure_change(std::uint32_t i) const {
   int change = 0;
   for (const ir::RegisterAccess& write : accesses_[i].writes())
     units_.for_each(write, [&](std::size_t u) { change += is_vector(u) && !live_.test(u) ? 1 : 0; });
@@ -126,7 +162,8 @@ int BlockScheduler::pressure_change(std::uint32_t i) const {
 void BlockScheduler::issue(std::uint32_t i) {
   for (const ir::RegisterAccess& read : accesses_[i].reads())
     units_.for_each(read, [&](std::size_t u) {
-      if (--uses_left_[u] == 0 && !live_out_.test(u) && live_.test(u)) {
+      if (--uses_left_[u] <= 1) forget_changes(u);
+      if (uses_left_[u] == 0 && !live_out_.test(u) && live_.test(u)) {
         live_.reset(u);
         pressure_ -= is_vector(u) ? 1 : 0;
       }
@@ -135,6 +172,7 @@ void BlockScheduler::issue(std::uint32_t i) {
     units_.for_each(write, [&](std::size_t u) {
       if (live_.test(u)) return;
       live_.set(u);
+      forget_changes(u);
       pressure_ += is_vector(u) ? 1 : 0;
     });
   clock_ = std::max(clock_ + gap_, available(i));
@@ -145,7 +183,7 @@ void BlockScheduler::issue(std::uint32_t i) {
   }
 }
 
-std::size_t BlockScheduler::pick(const std::vector<std::uint32_t>& ready) const {
+std::size_t BlockScheduler::pick(const std::vector<std::uint32_t>& ready) {
   std::size_t best = 0;
   bool best_fits = false;
   std::int64_t best_path = -1, best_wait = 0;
@@ -180,6 +218,7 @@ std::size_t BlockScheduler::pick(const std::vector<std::uint32_t>& ready) const 
 
 std::vector<ir::Instruction> BlockScheduler::run() {
   count_uses();
+  find_touching();
   path_lengths();
   const std::size_t n = block_.insts.size();
   ready_at_.assign(n, 0);

@@ -62,6 +62,14 @@ struct Compiler::FallbackJob final : Job {
 
 namespace {
 
+/// Whether the IR is verified after each pass: what comes out of the last one is judged as machine code in
+/// any case.
+#ifdef NDEBUG
+constexpr bool verify_passes = false;
+#else
+constexpr bool verify_passes = true;
+#endif
+
 using Clock = std::chrono::steady_clock;
 
 std::uint64_t nanoseconds_since(Clock::time_point start) {
@@ -249,7 +257,8 @@ Result<cache::Bytes> Compiler::compile(const Job& job) {
 }
 
 Result<cache::Bytes> Compiler::generate(const FamilyJob& job) {
-  auto kernel = templates::generate(job.problem, job.config, job.target, {.stage = job.stage});
+  auto kernel =
+      templates::generate(job.problem, job.config, job.target, {.stage = job.stage, .verify = verify_passes});
   if (!kernel) return std::unexpected(kernel.error());
   if (check_) {
     if (auto ok = judge(*kernel); !ok) {

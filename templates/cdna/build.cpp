@@ -361,7 +361,6 @@ ir::Kernel build(const Problem& problem, const Config& config, const target::Tar
       std::min<unsigned>(target.addressable_vgprs, config.waves_per_simd == 0
                                                        ? target.addressable_vgprs
                                                        : target::vgpr_budget(target, config.waves_per_simd));
-  k.header = {canonical(problem), canonical(config)};
   Emitter emitter(k, problem, config);
   k.header.emplace_back(emitter.dequantisation());
   emitter.run();

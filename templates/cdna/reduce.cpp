@@ -182,7 +182,6 @@ ir::Kernel build_reduce(const Problem& problem, const Config& config, const targ
   k.workgroup_size = static_cast<std::uint32_t>(reduce_threads(problem));
   k.wgp_mode = false;
   k.vgpr_budget = target::vgpr_budget(target, target.max_waves_per_simd / 2U);
-  k.header = {canonical(problem), canonical(config)};
   Reduce(k, problem, config).run();
   return k;
 }

@@ -112,9 +112,7 @@ Result<ir::Kernel> compile_stage(const templates::Problem& problem, templates::C
     return kernel;
   };
   auto kernel = kernel_of();
-  if (kernel)
-    kernel->header = {canonical_problem(problem), templates::canonical(config),
-                      fmt::format("stage {}", stage)};
+  if (kernel) kernel->header = {fmt::format("stage {}", stage)};
   return kernel;
 }
 

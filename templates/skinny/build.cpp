@@ -398,7 +398,7 @@ ir::Kernel build(const Problem& problem, const Config& config, const target::Tar
   k.wgp_mode = config.wgp_mode;
   k.vgpr_budget = config.waves_per_simd == 0 ? target.addressable_vgprs
                                              : target::vgpr_budget(target, config.waves_per_simd);
-  k.header = {canonical(problem), templates::canonical(config), arithmetic(problem)};
+  k.header = {arithmetic(problem)};
   Emitter(k, problem, config).run();
   return k;
 }

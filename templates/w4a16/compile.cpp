@@ -85,6 +85,8 @@ Result<ir::Kernel> compile(const Problem& problem, Config& config, unsigned stag
   unsigned conflicting_waves = 0;
   unsigned at_least = 0;
   const std::vector<unsigned> tries = occupancies(problem, config, target);
+  ir::Kernel prepared = build(problem, config, target);
+  if (auto ok = passes::prepare(prepared, options, observer); !ok) return std::unexpected(ok.error());
   for (const unsigned waves : tries) {
     const unsigned budget = target::vgpr_budget(target, waves);
     // A schedule under a tighter budget, where registers go before speed, had more than this alive.
@@ -93,8 +95,9 @@ Result<ir::Kernel> compile(const Problem& problem, Config& config, unsigned stag
     // A schedule that fills the budget to the brim may not pack into tuples: one more try with room.
     for (const int margin : {4, 16}) {
       options.scheduling.margin = margin;
-      ir::Kernel kernel = build(problem, config, target);
-      auto ok = passes::run(kernel, options, observer);
+      ir::Kernel kernel = prepared;
+      kernel.vgpr_budget = budget;
+      auto ok = passes::finish(kernel, options, observer);
       // The occupancy asked for stays in the Config, though the registers may allow more: with that one
       // given, the same code comes out again.
       if (ok) {

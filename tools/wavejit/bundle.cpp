@@ -90,8 +90,8 @@ struct Made {
 };
 
 Result<Made> make(const Work& work) {
-  const auto kernel =
-      templates::generate(work.job.problem, work.job.config, *work.job.target, {.stage = work.stage});
+  const auto kernel = templates::generate(work.job.problem, work.job.config, *work.job.target,
+                                          {.stage = work.stage, .verify = false});
   if (!kernel) return at(work.place, kernel.error());
   Made made{.record = cache::make_record(*kernel), .entry = {.key_text = work.key.text, .payload = {}}};
   made.entry.payload = serialise(made.record);

@@ -129,9 +129,11 @@ Result<void> emit(const EmitOptions& options) {
   if (!launch) return std::unexpected(launch.error());
 
   Dumps dumps{.wanted = options.dump_after, .seen = {}, .kept = {}};
-  generate.observer = [&dumps](std::string_view pass, const ir::Kernel& kernel) {
-    dumps.observe(pass, kernel);
-  };
+  generate.verify = false;
+  if (!options.dump_after.empty())
+    generate.observer = [&dumps](std::string_view pass, const ir::Kernel& kernel) {
+      dumps.observe(pass, kernel);
+    };
   const auto kernel = templates::generate(job->problem, job->config, *job->target, generate);
   if (!kernel) return std::unexpected(kernel.error());
   if (auto ok = dumps.check(); !ok) return ok;

@@ -59,7 +59,6 @@ ir::Kernel build(const Problem& problem, const Config& config, const target::Tar
                                                        ? target.addressable_vgprs
                                                        : target::vgpr_budget(target, config.waves_per_simd));
   k.header = {
-      canonical(problem), decode::canonical(config),
       "weights unpacked under a constant exponent, not rounded; scales multiply sums over a group in f32; "
       "sums that are not finite again from dequantised weights"};
   Emitter(k, problem, config).run();
