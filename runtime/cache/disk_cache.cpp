@@ -100,7 +100,7 @@ DiskCache::Impl::Read DiskCache::Impl::read(const Key& key) const {
   struct stat status {};
   if (::fstat(r.file.get(), &status) != 0) return give_up(Miss::unreadable, posix::reason(errno));
   if (!S_ISREG(status.st_mode) || !posix::trusted(status))
-    return give_up(Miss::untrusted, "not a regular file of ours that nobody else may write");
+    return give_up(Miss::untrusted, "not a regular file of ours or root's that nobody else may write");
   const auto bytes = posix::read_whole(r.file.get(), max_entry_bytes);
   if (!bytes)
     return give_up(bytes.error() == EFBIG ? Miss::foreign_format : Miss::unreadable,
@@ -173,15 +173,23 @@ DiskCache::DiskCache(DiskOptions options) : impl_(std::make_unique<Impl>()) {
   if (self.options.folder.empty()) self.options.folder = default_folder();
   auto opened = posix::open_cache_folder(self.options.folder, self.options.create);
   self.root = std::move(opened.folder);
+  self.read_only = opened.read_only;
   self.off_because = std::move(opened.problem);
   std::error_code ignored;
   self.folder = std::filesystem::absolute(self.options.folder, ignored).lexically_normal();
   if (!self.root) self.warn_once(self.off_because + "; kernels are kept in memory only");
+  if (self.read_only)
+    self.log(LogLevel::info,
+             fmt::format(
+                 "the cache folder {} belongs to root and is only read; what it lacks is kept in memory only "
+                 "(WAVEJIT_CACHE_DIR=... names a folder to write)",
+                 self.folder.string()));
 }
 
 DiskCache::~DiskCache() = default;
 
 bool DiskCache::on() const { return static_cast<bool>(impl_->root); }
+bool DiskCache::read_only() const { return impl_->read_only; }
 const std::filesystem::path& DiskCache::folder() const { return impl_->folder; }
 
 /// `again`: a second look for one request, whose miss has been counted.
@@ -190,7 +198,7 @@ Lookup DiskCache::Impl::get(const Key& key, bool again) {
   if (r.lookup) {
     ++counters.hits;
     counters.bytes_read += r.bytes;
-    touch(r.file.get());
+    if (!read_only) touch(r.file.get());
     return std::move(r.lookup);
   }
   const Miss miss = r.lookup.miss;
@@ -198,7 +206,7 @@ Lookup DiskCache::Impl::get(const Key& key, bool again) {
   const bool bad = miss == Miss::foreign_format || miss == Miss::truncated || miss == Miss::checksum ||
                    miss == Miss::wrong_key;
   if (bad) {
-    quarantine(r.leaf.get(), r.file.get(), entry_name(key.digest), miss);
+    if (!read_only) quarantine(r.leaf.get(), r.file.get(), entry_name(key.digest), miss);
     log(LogLevel::info, fmt::format("cache entry {} is no use ({}: {}) and will be made anew",
                                     to_hex(key.digest), name(miss), r.lookup.detail));
   }
@@ -209,7 +217,7 @@ Lookup DiskCache::get(const Key& key) { return impl_->get(key, /*again=*/false);
 
 bool DiskCache::put(const Key& key, std::span<const std::uint8_t> payload) {
   Impl& self = *impl_;
-  if (!self.root || steady_ns() < self.no_writes_before) return false;
+  if (!self.root || self.read_only || steady_ns() < self.no_writes_before) return false;
   if (key.text.size() > max_key_bytes || payload.size() > max_payload_bytes) return false;
   const Bytes file = serialise(key.text, payload);
   if (file.size() > self.options.max_bytes) {
@@ -238,7 +246,8 @@ void DiskCache::reject(const Key& key, std::string_view why) {
   const Impl::Read r = self.read(key);
   if (!r.lookup) return;
   ++self.counters.misses[static_cast<std::size_t>(Miss::invalid_payload)];
-  self.quarantine(r.leaf.get(), r.file.get(), entry_name(key.digest), Miss::invalid_payload);
+  if (!self.read_only)
+    self.quarantine(r.leaf.get(), r.file.get(), entry_name(key.digest), Miss::invalid_payload);
   self.log(LogLevel::info, fmt::format("cache entry {} is no use ({}: {}) and will be made anew",
                                        to_hex(key.digest), name(Miss::invalid_payload), why));
 }

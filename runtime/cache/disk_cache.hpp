@@ -13,10 +13,11 @@
 // the file `usage`; when that passes max_bytes, the folder is walked and the entries used longest ago go
 // until 90 % are left. "Used" is the access time, which a hit sets itself (utimensat, at most once per
 // touch_interval, so that mounts with noatime count, too). Temporaries older than temporary_age go in the
-// same walk. Trust: the folder must belong to the effective user, not be a symlink, and group and others must
-// not have write permission; its parent must not be writable by all unless sticky. Everything below is opened
-// relative to the folder's descriptor and without following symlinks, and only regular files of ours are
-// read.
+// same walk. Trust: the folder must belong to the effective user or to root, not be a symlink, and group and
+// others must not have write permission. Everything below is opened relative to the folder's descriptor and
+// without following symlinks, and only regular files of the same kind (owner, permissions) are read. Where it
+// lies does not matter: what somebody else puts in its place is his. A folder of root's is only read by
+// others: nothing is written, locked or removed there, and that costs no warning.
 #pragma once
 
 #include <chrono>
@@ -99,6 +100,8 @@ class DiskCache {
   DiskCache& operator=(const DiskCache&) = delete;
 
   [[nodiscard]] bool on() const;
+  /// Somebody else's (root's) that is trusted: put() returns false, purge() and verify() remove nothing.
+  [[nodiscard]] bool read_only() const;
   [[nodiscard]] const std::filesystem::path& folder() const;
 
   Lookup get(const Key& key);

@@ -20,6 +20,7 @@ struct DiskCache::Impl {
   DiskOptions options;
   std::filesystem::path folder;
   posix::Descriptor root;  ///< none: the cache is off
+  bool read_only = false;  ///< root's: nothing is written, locked, touched or cleaned up
   std::string off_because;
 
   std::atomic<bool> warned = false;

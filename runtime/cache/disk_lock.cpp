@@ -46,7 +46,7 @@ KeyLock::~KeyLock() {
 }
 
 DiskCache::Impl::Try DiskCache::Impl::try_lock(std::uint64_t byte, posix::Descriptor& file) const {
-  if (!root) return Try::unavailable;
+  if (!root || read_only) return Try::unavailable;
   if (!file) {
     auto opened = posix::open_at(root.get(), lock_name, O_RDWR | O_CREAT, 0600);
     if (!opened) return Try::unavailable;

@@ -158,7 +158,7 @@ void DiskCache::Impl::account(std::uint64_t bytes) {
 }
 
 void DiskCache::trim() {
-  if (impl_->root) impl_->trim();
+  if (impl_->root && !impl_->read_only) impl_->trim();
 }
 
 DiskContents DiskCache::contents() {

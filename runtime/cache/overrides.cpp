@@ -35,7 +35,7 @@ Result<std::optional<OverrideText>> read_text(int folder, const fs::path& path) 
   if (!file) return io(path, file.error());
   struct stat status {};
   if (::fstat(file->get(), &status) != 0) return io(path, errno);
-  if (!S_ISREG(status.st_mode) || !posix::trusted(status, /*root_too=*/true))
+  if (!S_ISREG(status.st_mode) || !posix::trusted(status))
     return fail_field(ErrorCode::invalid_argument, path.string(), "no file of yours alone",
                       "a regular file that belongs to you or root and that nobody else may write");
   const auto bytes = posix::read_whole(file->get(), max_text_bytes);
@@ -134,7 +134,7 @@ Result<Overrides> Overrides::open(const fs::path& folder) {
   if (!opened) return io(folder, errno);
   struct stat status {};
   if (::fstat(opened.get(), &status) != 0) return io(folder, errno);
-  if (!posix::trusted(status, /*root_too=*/true))
+  if (!posix::trusted(status))
     return fail_field(ErrorCode::invalid_argument, folder.string(), "writable by others, or somebody else's",
                       "a folder that belongs to you or root and that nobody else may write");
   return Overrides(folder);

@@ -27,7 +27,9 @@ int make_folders(const fs::path& path) {
 }
 
 OpenedFolder refused(const fs::path& path, std::string_view why) {
-  return {.folder = {}, .problem = fmt::format("the cache folder {} is not used: {}", path.string(), why)};
+  return {.folder = {},
+          .read_only = false,
+          .problem = fmt::format("the cache folder {} is not used: {}", path.string(), why)};
 }
 
 }  // namespace
@@ -111,8 +113,8 @@ int sync(int fd) {
   return 0;
 }
 
-bool trusted(const struct stat& status, bool root_too) {
-  const bool ours = status.st_uid == ::geteuid() || (root_too && status.st_uid == 0);
+bool trusted(const struct stat& status) {
+  const bool ours = status.st_uid == ::geteuid() || status.st_uid == 0;
   return ours && (status.st_mode & (S_IWGRP | S_IWOTH)) == 0;
 }
 
@@ -122,26 +124,26 @@ OpenedFolder open_cache_folder(const fs::path& given, bool create) {
   fs::path path = fs::absolute(given, code).lexically_normal();
   if (code) return refused(given, code.message());
   if (!path.has_filename()) path = path.parent_path();
-  const fs::path parent = path.parent_path();
-
   if (create)
     if (const int error = make_folders(path); error != 0) return refused(path, reason(error));
-  struct stat status {};
-  if (::stat(parent.c_str(), &status) != 0) return refused(path, reason(errno));
-  // Whoever may rename it can put another folder in its place between two runs.
-  if ((status.st_mode & S_IWOTH) != 0 && (status.st_mode & S_ISVTX) == 0)
-    return refused(path, "everybody may write its parent, which has no sticky bit");
+  // Its parent may be anybody's: whatever somebody else puts in this place has the wrong owner.
   auto folder = open_at(AT_FDCWD, path.c_str(), O_RDONLY | O_DIRECTORY);
   if (!folder && (folder.error() == ELOOP || folder.error() == ENOTDIR))
     return refused(path, "it is a symbolic link or no folder; name the folder itself");
   if (!folder) return refused(path, reason(folder.error()));
+  struct stat status {};
   if (::fstat(folder->get(), &status) != 0) return refused(path, reason(errno));
-  if (status.st_uid != ::geteuid())
-    return refused(path, fmt::format("it belongs to user {}, not to {}", status.st_uid, ::geteuid()));
+  const bool ours = status.st_uid == ::geteuid();
+  if (!ours && status.st_uid != 0)
+    return refused(
+        path, fmt::format("it belongs to user {}, not to {} or root; WAVEJIT_CACHE_DIR=... names another",
+                          status.st_uid, ::geteuid()));
   if (!trusted(status))
-    return refused(path, fmt::format("others may write it (mode {:04o}); chmod go-w would do",
-                                     static_cast<unsigned>(status.st_mode) & 07777U));
-  return {.folder = std::move(*folder), .problem = {}};
+    return refused(
+        path, fmt::format("others may write it (mode {:04o}); \"chmod go-w {}\" by its owner would do, or "
+                          "WAVEJIT_CACHE_DIR=... with another",
+                          static_cast<unsigned>(status.st_mode) & 07777U, path.string()));
+  return {.folder = std::move(*folder), .read_only = !ours, .problem = {}};
 }
 
 }  // namespace wavejit::cache::posix

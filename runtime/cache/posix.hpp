@@ -49,12 +49,13 @@ Or<Bytes> read_at(int fd, std::uint64_t offset, std::size_t size);
 int write_all(int fd, std::span<const std::uint8_t> bytes);
 /// fsync; file systems that have none count as done.
 int sync(int fd);
-/// Owned by the effective user (or, when `root_too`, by root), and nobody else may write.
-bool trusted(const struct stat& status, bool root_too = false);
+/// Owned by the effective user or by root, and nobody else may write.
+bool trusted(const struct stat& status);
 
 struct OpenedFolder {
   Descriptor folder;
-  std::string problem;  ///< why not: a sentence that names the path
+  bool read_only = false;  ///< root's, and we are not root
+  std::string problem;     ///< why not: a sentence that names the path and what to do
 };
 /// The cache folder itself, by the rules of disk_cache.hpp.
 OpenedFolder open_cache_folder(const std::filesystem::path& path, bool create);

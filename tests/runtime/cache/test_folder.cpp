@@ -118,28 +118,139 @@ TEST_CASE("a folder that others may write is refused", "[cache]") {
   CHECK(DiskCache({.folder = folder}).on());
 }
 
-TEST_CASE("somebody else's folder is refused", "[cache]") {
-  if (::geteuid() != 0) return check_off("/usr", "belongs to user 0");
+TEST_CASE("somebody else's folder is refused, with what to do", "[cache]") {
+  if (::geteuid() != 0) {
+    WARN("needs root to make a folder of somebody else's");
+    return;
+  }
   const Scratch scratch;
   const fs::path folder = scratch / "cache";
   fs::create_directory(folder);
   REQUIRE(::chown(folder.c_str(), 65534, 65534) == 0);
   check_off(folder, "belongs to user 65534, not to 0");
-  // And the other way round: root's folder, another user.
-  REQUIRE(::chown(folder.c_str(), 0, 0) == 0);
-  REQUIRE(::chmod(folder.c_str(), 0755) == 0);
-  REQUIRE(::chmod(scratch.path().c_str(), 0755) == 0);
-  CHECK(in_child([&] { return DiskCache({.folder = folder}).on() ? 1 : 0; }, true) == 0);
+  check_off(folder, "WAVEJIT_CACHE_DIR");
 }
 
-TEST_CASE("a parent that everybody may write needs the sticky bit", "[cache]") {
+TEST_CASE("a folder of root's is read by others and never written", "[cache]") {
+  // As an ordinary user: some folder that root owns, which has no entries; as root: one that is filled here
+  // and read by nobody.
+  if (::geteuid() != 0) {
+    Log log;
+    DiskCache disk({.folder = "/usr/share", .log = log.function()});
+    CHECK(disk.on());
+    CHECK(disk.read_only());
+    CHECK(disk.get(some_key()).miss == Miss::absent);
+    CHECK_FALSE(disk.put(some_key(), some_payload(10)));
+    CHECK(log.warnings.empty());
+    return;
+  }
   const Scratch scratch;
-  const fs::path parent = scratch / "parent";
+  REQUIRE(::chmod(scratch.path().c_str(), 0755) == 0);
+  const fs::path folder = scratch / "cache";
+  {
+    DiskCache disk({.folder = folder});
+    for (int i = 0; i < 4; ++i) REQUIRE(disk.put(some_key(i), some_payload(100)));
+  }
+  const auto open_to_all = [&] {
+    ::chmod(folder.c_str(), 0755);
+    for (const auto& entry : fs::recursive_directory_iterator(folder))
+      REQUIRE(::chmod(entry.path().c_str(), entry.is_directory() ? 0755 : 0644) == 0);
+  };
+  open_to_all();
+  // Not root's and not the reader's; writable by a group; no use.
+  REQUIRE(::chown(entry_path(folder, some_key(1)).c_str(), 1000, 1000) == 0);
+  REQUIRE(::chmod(entry_path(folder, some_key(2)).c_str(), 0664) == 0);
+  write_file(entry_path(folder, some_key(3)), some_payload(50));
+  const auto before = files_ending(folder, "");
+  CHECK(in_child(
+            [&] {
+              Log log;
+              DiskCache disk({.folder = folder, .log = log.function()});
+              if (!disk.on() || !disk.read_only()) return 1;
+              const auto found = disk.get(some_key(0));
+              if (!found || *found.payload != some_payload(100)) return 2;
+              if (disk.get(some_key(1)).miss != Miss::untrusted) return 3;
+              if (disk.get(some_key(2)).miss != Miss::untrusted) return 4;
+              if (disk.get(some_key(3))) return 5;
+              for (int i = 100; i < 103; ++i) {
+                const auto made =
+                    disk.get_or_make(some_key(i), []() -> Result<Bytes> { return some_payload(9); });
+                if (!made || made->payload != some_payload(9)) return 6;
+              }
+              if (disk.put(some_key(), some_payload(10)) || disk.stats().put_failures != 0) return 7;
+              if (disk.contents().entries != 4 || disk.explain(some_key(0)).miss != Miss::none) return 8;
+              disk.trim();
+              // What cannot be kept is said, once, and is no warning.
+              if (!log.warnings.empty()) return 9;
+              const auto said = std::ranges::count_if(
+                  log.others, [](const std::string& line) { return line.find("read") != std::string::npos; });
+              return said == 1 ? 0 : 10;
+            },
+            true) == 0);
+  CHECK(files_ending(folder, "") == before);
+  // Writable by a group: refused for root's as for one's own, with what to do.
+  REQUIRE(::chmod(folder.c_str(), 0775) == 0);
+  CHECK(in_child(
+            [&] {
+              Log log;
+              const DiskCache disk({.folder = folder, .log = log.function()});
+              if (disk.on() || log.warnings.size() != 1) return 1;
+              const std::string& line = log.warnings[0];
+              return line.find("chmod go-w") != std::string::npos &&
+                             line.find("WAVEJIT_CACHE_DIR") != std::string::npos
+                         ? 0
+                         : 2;
+            },
+            true) == 0);
+}
+
+TEST_CASE("an entry of root's in one's own folder is read, one of somebody else's is not", "[cache]") {
+  if (::geteuid() != 0) {
+    WARN("needs root to make files of other owners");
+    return;
+  }
+  const Scratch scratch;
+  REQUIRE(::chmod(scratch.path().c_str(), 0755) == 0);
+  const fs::path folder = scratch / "cache";
+  {
+    DiskCache disk({.folder = folder});
+    for (int i = 0; i < 2; ++i) REQUIRE(disk.put(some_key(i), some_payload(100)));
+  }
+  for (const auto& entry : fs::recursive_directory_iterator(folder))
+    if (entry.is_directory()) REQUIRE(::chown(entry.path().c_str(), 65534, 65534) == 0);
+  REQUIRE(::chown(folder.c_str(), 65534, 65534) == 0);
+  for (int i = 0; i < 2; ++i) REQUIRE(::chmod(entry_path(folder, some_key(i)).c_str(), 0644) == 0);
+  REQUIRE(::chown(entry_path(folder, some_key(1)).c_str(), 1000, 1000) == 0);
+  CHECK(in_child(
+            [&] {
+              DiskCache disk({.folder = folder});
+              if (!disk.on() || disk.read_only()) return 1;
+              if (!disk.get(some_key(0))) return 2;
+              return disk.get(some_key(1)).miss == Miss::untrusted ? 0 : 3;
+            },
+            true) == 0);
+}
+
+TEST_CASE("a folder on a volume that everybody may write is used: its owner and mode protect it", "[cache]") {
+  const Scratch scratch;
+  const fs::path parent = scratch / "volume";
   fs::create_directory(parent);
-  REQUIRE(::chmod(parent.c_str(), 0777) == 0);
-  check_off(parent / "cache", "sticky");
-  REQUIRE(::chmod(parent.c_str(), 01777) == 0);
-  CHECK(DiskCache({.folder = parent / "cache"}).on());
+  for (const unsigned mode : {0777U, 01777U, 0770U}) {
+    REQUIRE(::chmod(parent.c_str(), mode) == 0);
+    Log log;
+    DiskCache disk({.folder = parent / "cache", .log = log.function()});
+    CHECK(disk.on());
+    CHECK_FALSE(disk.read_only());
+    CHECK(disk.put(some_key(), some_payload(10)));
+    CHECK(disk.get(some_key()));
+    CHECK(log.warnings.empty());
+  }
+  // What another user puts in its place is refused by its owner.
+  if (::geteuid() != 0) return;
+  fs::rename(parent / "cache", parent / "moved");
+  fs::create_directory(parent / "cache");
+  REQUIRE(::chown((parent / "cache").c_str(), 65534, 65534) == 0);
+  check_off(parent / "cache", "belongs to user 65534");
 }
 
 TEST_CASE("a symbolic link or a file in the folder's place is refused", "[cache]") {
