@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <charconv>
 #include <utility>
 
@@ -149,6 +150,30 @@ Result<std::string> canonical_target_id(std::string_view target_id) {
   return out;
 }
 
+std::vector<std::string> compatible_target_ids(std::string_view target_id) {
+  std::vector<std::string_view> features;
+  const std::string_view processor = target_id.substr(0, target_id.find(':'));
+  for (std::size_t at = processor.size(); at < target_id.size();) {
+    const std::size_t end = std::min(target_id.find(':', at + 1), target_id.size());
+    features.push_back(target_id.substr(at, end - at));
+    at = end;
+  }
+  // No processor has more than a few; of an absurd number only all and none.
+  constexpr std::size_t most = 8;
+  if (features.size() > most) return {std::string(target_id), std::string(processor)};
+  std::vector<std::pair<int, std::string>> all;
+  for (unsigned set = 0; set < 1U << features.size(); ++set) {
+    std::string id(processor);
+    for (std::size_t i = 0; i < features.size(); ++i)
+      if ((set >> i & 1) != 0) id += features[i];
+    all.emplace_back(-std::popcount(set), std::move(id));
+  }
+  std::ranges::sort(all);
+  std::vector<std::string> ids;
+  for (auto& [fewest, id] : all) ids.push_back(std::move(id));
+  return ids;
+}
+
 Result<KeyParts> key_parts(const templates::Problem& problem, const templates::Config& config,
                            const target::Target& target, std::string_view target_id, unsigned stage) {
   auto id = canonical_target_id(target_id);
@@ -176,6 +201,19 @@ Key make_key(const KeyParts& parts) {
     text += '\n';
   }
   return key_of_text(std::move(text));
+}
+
+Result<std::vector<Key>> device_keys(const templates::Problem& problem, const templates::Config& config,
+                                     const target::Target& target, std::string_view target_id,
+                                     unsigned stage) {
+  auto parts = key_parts(problem, config, target, target_id, stage);
+  if (!parts) return std::unexpected(parts.error());
+  std::vector<Key> keys;
+  for (std::string& id : compatible_target_ids(parts->target_id)) {
+    parts->target_id = std::move(id);
+    keys.push_back(make_key(*parts));
+  }
+  return keys;
 }
 
 Key key_of_text(std::string text) {

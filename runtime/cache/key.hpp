@@ -33,7 +33,11 @@ inline constexpr std::uint32_t code_object_version = 5;
 std::string_view generator_build_id();
 
 struct KeyParts {
-  std::string target_id;  ///< canonical, with features: "gfx1151", "gfx942:sramecc+:xnack-"
+  /// Of the code object, canonical: "gfx1151". Generated code states no feature, so the key under which an
+  /// engine makes and stores a kernel has the processor alone, whatever the device's features;
+  /// "gfx942:xnack-" is a kernel that somebody offers to such devices only (`wavejit bundle --arch`), or one
+  /// of hiprtc's.
+  std::string target_id;
   std::uint32_t wave_size = 32;
   bool wgp_mode = true;  ///< false: CU mode
   std::uint32_t code_object = code_object_version;
@@ -49,14 +53,16 @@ struct KeyParts {
 };
 
 /// Parts for this build. `problem` and `config` must be normalised, `stage` one of the Config's. `target_id`
-/// is the device's, of `target`.
-/// Errors: unknown_target when target_id is malformed or of another processor than `target`.
+/// is of `target`. Errors: unknown_target when target_id is malformed or of another processor than `target`.
 Result<KeyParts> key_parts(const templates::Problem& problem, const templates::Config& config,
                            const target::Target& target, std::string_view target_id, unsigned stage = 0);
 
 /// "gfx942:xnack-:sramecc+" -> "gfx942:sramecc+:xnack-": features sorted, each "name+" or "name-", none
 /// twice. Errors: unknown_target, with what is malformed.
 Result<std::string> canonical_target_id(std::string_view target_id);
+/// The target IDs whose code runs on a device of this canonical one: each with some of its features, the
+/// others left open (LLVM's AMDGPUUsage, "Target ID"). The most specific first, the processor alone last.
+std::vector<std::string> compatible_target_ids(std::string_view target_id);
 
 struct Key {
   std::string text;
@@ -65,6 +71,12 @@ struct Key {
 };
 
 Key make_key(const KeyParts& parts);
+/// The keys under which a kernel for a device of this target ID may lie, by compatible_target_ids: the most
+/// specific first; the last, the processor's, is the one under which it is made and stored. Errors: as of
+/// key_parts.
+Result<std::vector<Key>> device_keys(const templates::Problem& problem, const templates::Config& config,
+                                     const target::Target& target, std::string_view target_id,
+                                     unsigned stage = 0);
 /// A key from its text, for tools; the text need not be one that make_key writes.
 Key key_of_text(std::string text);
 /// The parts of a key text; nullopt when it is not of the form (exactly) that make_key writes.

@@ -2,10 +2,13 @@
 #include "runtime/engine/compiler.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <chrono>
 
 #include "runtime/check/checker.hpp"
+#include "runtime/device/common/code_object_target.hpp"
 #include "runtime/engine/dump.hpp"
 #include "runtime/engine/fallback.hpp"
 
@@ -13,7 +16,7 @@ namespace wavejit::engine {
 
 /// One kernel to find or make. It is used on the stack of the call that asked for it.
 struct Compiler::Job {
-  explicit Job(cache::Key k) : key(std::move(k)) {}
+  Job(std::vector<cache::Key> k, std::string_view id) : keys(std::move(k)), target_id(id) {}
   Job(const Job&) = delete;
   Job& operator=(const Job&) = delete;
   virtual ~Job() = default;
@@ -24,21 +27,35 @@ struct Compiler::Job {
   /// nullopt: this kernel cannot be edited.
   virtual std::optional<Result<cache::OverrideKernel>> load(const cache::OverrideText& text,
                                                             std::string_view kernel) const = 0;
-  const cache::Key key;
+  /// The one under which it is made and stored, and by which an override is named.
+  [[nodiscard]] const cache::Key& key() const { return keys.back(); }
+  /// Devices that state different features may be given different objects, so they share nothing in memory.
+  [[nodiscard]] const cache::Key& memory_key() const { return keys.front(); }
+
+  const std::vector<cache::Key> keys;  ///< under which others may offer it, the most specific first
+  const std::string_view target_id;    ///< the device's
 };
 
 /// A kernel of templates/.
 struct Compiler::FamilyJob final : Job {
-  FamilyJob(cache::Key k, const templates::Problem& p, const templates::Config& c, unsigned s,
-            const target::Target& t, const templates::Launch& l)
-      : Job(std::move(k)), problem(p), config(c), stage(s), target(t), launch(l) {}
+  FamilyJob(std::vector<cache::Key> k, std::string_view id, const templates::Problem& p,
+            const templates::Config& c, unsigned s, const target::Target& t, const templates::Launch& l)
+      : Job(std::move(k), id), problem(p), config(c), stage(s), target(t), launch(l) {}
   Result<cache::Bytes> make(Compiler& compiler) const override { return compiler.generate(*this); }
   Result<void> agrees(const cache::Record& record) const override {
-    return cache::agrees(record, launch, target);
+    if (auto ok = cache::agrees(record, launch, target); !ok) return ok;
+    return device::check_target(std::as_bytes(std::span(record.code_object)), target_id);
   }
   std::optional<Result<cache::OverrideKernel>> load(const cache::OverrideText& text,
                                                     std::string_view kernel) const override {
-    return cache::load_override(text, target, launch, kernel);
+    auto loaded = cache::load_override(text, target, launch, kernel);
+    if (!loaded) return loaded;
+    const auto& object = loaded->record.code_object;
+    if (auto ok = device::check_target(std::as_bytes(std::span(object)), target_id); !ok) {
+      ok.error().message = text.path.string() + ": " + ok.error().message;
+      return std::unexpected(std::move(ok.error()));
+    }
+    return loaded;
   }
   const templates::Problem& problem;
   const templates::Config& config;
@@ -49,7 +66,7 @@ struct Compiler::FamilyJob final : Job {
 
 struct Compiler::FallbackJob final : Job {
   FallbackJob(cache::Key k, const templates::Problem& p, const device::Info& d)
-      : Job(std::move(k)), problem(p), device(d) {}
+      : Job({std::move(k)}, d.target_id), problem(p), device(d) {}
   Result<cache::Bytes> make(Compiler&) const override { return fallback::compile(problem, device); }
   Result<void> agrees(const cache::Record& record) const override { return fallback::agrees(record, device); }
   std::optional<Result<cache::OverrideKernel>> load(const cache::OverrideText&,
@@ -115,7 +132,10 @@ Result<std::unique_ptr<Compiler>> Compiler::create(const EngineOptions& options,
   for (const std::string& path : options.bundles) {
     auto bundle = cache::Bundle::open(path);
     if (!bundle) return std::unexpected(bundle.error());
-    c->bundles_.push_back(std::move(*bundle));
+    std::set<std::string> target_ids;
+    for (std::size_t i = 0; i < bundle->size(); ++i)
+      if (auto parts = cache::parse_key(bundle->key_text(i))) target_ids.insert(std::move(parts->target_id));
+    c->bundles_.push_back({std::move(*bundle), std::move(target_ids), {}});
   }
   if (!options.override_folder.empty()) {
     auto overrides = cache::Overrides::open(options.override_folder);
@@ -129,9 +149,9 @@ Result<std::unique_ptr<Compiler>> Compiler::create(const EngineOptions& options,
 Result<Compiler::Value> Compiler::get(const templates::Problem& problem, const templates::Config& config,
                                       unsigned stage, const target::Target& target,
                                       std::string_view target_id, const templates::Launch& launch) {
-  const auto parts = cache::key_parts(problem, config, target, target_id, stage);
-  if (!parts) return std::unexpected(parts.error());
-  return get(FamilyJob(cache::make_key(*parts), problem, config, stage, target, launch));
+  auto keys = cache::device_keys(problem, config, target, target_id, stage);
+  if (!keys) return std::unexpected(keys.error());
+  return get(FamilyJob(std::move(*keys), target_id, problem, config, stage, target, launch));
 }
 
 Result<Compiler::Value> Compiler::get_fallback(const templates::Problem& problem,
@@ -142,15 +162,15 @@ Result<Compiler::Value> Compiler::get_fallback(const templates::Problem& problem
 }
 
 Result<Compiler::Value> Compiler::get(const Job& job) {
-  auto outcome = flights_.run(job.key, [&]() -> Result<Value> {
-    if (Value found = memory_.find(job.key)) {
+  auto outcome = flights_.run(job.memory_key(), [&]() -> Result<Value> {
+    if (Value found = memory_.find(job.memory_key())) {
       LiveCounters::add(counters_->kernels[static_cast<std::size_t>(Tier::memory)]);
       return found;
     }
     auto made = find_or_make(job);
     if (!made) return made;
     LiveCounters::add(counters_->kernels[static_cast<std::size_t>((*made)->from)]);
-    return memory_.insert(job.key, std::move(*made));
+    return memory_.insert(job.memory_key(), std::move(*made));
   });
   if (!outcome.led && outcome.result)
     LiveCounters::add(counters_->kernels[static_cast<std::size_t>(Tier::memory)]);
@@ -174,7 +194,7 @@ Result<Compiler::Value> Compiler::find_or_make(const Job& job) {
 
 std::optional<Compiler::Value> Compiler::from_override(const Job& job, std::string_view kernel) {
   if (!overrides_) return std::nullopt;
-  auto text = overrides_->find(job.key.digest, kernel);
+  auto text = overrides_->find(job.key().digest, kernel);
   if (!text) {
     LiveCounters::add(counters_->refused_overrides);
     note(LogLevel::warning, "override refused: " + text.error().message);
@@ -191,7 +211,7 @@ std::optional<Compiler::Value> Compiler::from_override(const Job& job, std::stri
   }
   for (const std::string& warning : loaded->warnings) note(LogLevel::warning, warning);
   note(LogLevel::info, fmt::format("{} replaces kernel {}", (*text)->path.string(), loaded->record.kernel));
-  return std::make_shared<const Code>(Code{job.key, std::move(loaded->record), Tier::override_folder});
+  return std::make_shared<const Code>(Code{job.key(), std::move(loaded->record), Tier::override_folder});
 }
 
 std::optional<cache::Record> Compiler::usable(const Job& job, const cache::Bytes& payload,
@@ -209,19 +229,48 @@ std::optional<cache::Record> Compiler::usable(const Job& job, const cache::Bytes
 }
 
 Compiler::Value Compiler::from_bundle(const Job& job) {
-  for (const cache::Bundle& bundle : bundles_) {
-    const cache::Lookup found = bundle.get(job.key);
-    if (!found.payload) {
-      if (found.miss != cache::Miss::absent)
-        note(LogLevel::warning, fmt::format("bundle {}: {}", bundle.path().string(), found.detail));
-      continue;
+  for (OpenBundle& open : bundles_) {
+    bool said = false;
+    for (const cache::Key& key : job.keys) {
+      const cache::Lookup found = open.bundle.get(key);
+      std::string why = found.detail;
+      if (found.payload)
+        if (auto record = usable(job, *found.payload, why))
+          return std::make_shared<const Code>(Code{job.key(), std::move(*record), Tier::bundle});
+      if (found.miss == cache::Miss::absent) continue;
+      note(LogLevel::warning,
+           fmt::format("bundle {}: an entry is of no use: {}", open.bundle.path().string(), why));
+      said = true;
     }
-    std::string why;
-    if (auto record = usable(job, *found.payload, why))
-      return std::make_shared<const Code>(Code{job.key, std::move(*record), Tier::bundle});
-    note(LogLevel::warning, fmt::format("bundle {}: an entry is of no use: {}", bundle.path().string(), why));
+    if (!said) say_missed(open, job);
   }
   return nullptr;
+}
+
+/// Once for each bundle and target ID: whoever names a bundle expects it to be used.
+void Compiler::say_missed(OpenBundle& open, const Job& job) {
+  {
+    const std::lock_guard lock(said_mutex_);
+    if (!open.said.emplace(job.target_id).second) return;
+  }
+  const std::string head = fmt::format(
+      "bundle {} has no kernel for {} of this problem: ", open.bundle.path().string(), job.target_id);
+  const std::string processor(job.target_id.substr(0, job.target_id.find(':')));
+  const auto has = [&open](std::string_view name) {
+    return std::ranges::any_of(open.target_ids,
+                               [name](std::string_view id) { return id.substr(0, id.find(':')) == name; });
+  };
+  const target::Target* target = target::find(processor);
+  if (has(processor)) {
+    note(LogLevel::warning, head + open.bundle.explain(job.key()).summary);
+  } else if (target != nullptr && has(target->family)) {
+    note(LogLevel::warning,
+         fmt::format("{}it has those of {}, which WAVEJIT_GENERIC=1 or the option `generic` asks "
+                     "for",
+                     head, target->family));
+  } else {
+    note(LogLevel::info, fmt::format("{}it has {}", head, fmt::join(open.target_ids, ", ")));
+  }
 }
 
 Result<Compiler::Value> Compiler::from_disk_or_compile(const Job& job) {
@@ -233,7 +282,7 @@ Result<Compiler::Value> Compiler::from_disk_or_compile(const Job& job) {
       return usable(job, read, why).has_value();
     };
     auto made = disk_->get_or_make(
-        job.key, [&] { return compile(job); }, accept);
+        job.key(), [&] { return compile(job); }, accept);
     if (!made) return std::unexpected(made.error());
     payload = std::move(made->payload);
     if (made->from_disk) tier = Tier::disk;
@@ -245,7 +294,7 @@ Result<Compiler::Value> Compiler::from_disk_or_compile(const Job& job) {
   std::string why;
   auto record = usable(job, payload, why);
   if (!record) return fail(ErrorCode::internal, "a kernel just compiled does not fit its own launch: " + why);
-  return std::make_shared<const Code>(Code{job.key, std::move(*record), tier});
+  return std::make_shared<const Code>(Code{job.key(), std::move(*record), tier});
 }
 
 Result<cache::Bytes> Compiler::compile(const Job& job) {
@@ -270,7 +319,7 @@ Result<cache::Bytes> Compiler::generate(const FamilyJob& job) {
        fmt::format("compiled {} in {:.1f} ms", kernel->name,
                    kernel->times.generate_ms + kernel->times.assemble_ms + kernel->times.link_ms));
   if (!dump_folder_.empty())
-    if (auto ok = dump_kernel(dump_folder_, to_hex(job.key.digest), job.key.text, *kernel); !ok)
+    if (auto ok = dump_kernel(dump_folder_, to_hex(job.key().digest), job.key().text, *kernel); !ok)
       note(LogLevel::warning, ok.error().message);
   return cache::serialise(cache::make_record(*kernel));
 }
@@ -278,29 +327,31 @@ Result<cache::Bytes> Compiler::generate(const FamilyJob& job) {
 Result<std::string> Compiler::explain(const templates::Problem& problem, const templates::Config& config,
                                       unsigned stage, const target::Target& target,
                                       std::string_view target_id) {
-  const auto parts = cache::key_parts(problem, config, target, target_id, stage);
-  if (!parts) return std::unexpected(parts.error());
-  return explain(cache::make_key(*parts));
+  const auto keys = cache::device_keys(problem, config, target, target_id, stage);
+  if (!keys) return std::unexpected(keys.error());
+  return explain(*keys);
 }
 
 Result<std::string> Compiler::explain_fallback(const templates::Problem& problem,
                                                const device::Info& device) {
   const auto key = fallback::key(problem, device);
   if (!key) return std::unexpected(key.error());
-  return explain(*key);
+  return explain(std::vector{*key});
 }
 
-std::string Compiler::explain(const cache::Key& key) {
-  const std::string head = to_hex(key.digest) + ": ";
-  if (memory_.find(key)) return head + "in memory";
+std::string Compiler::explain(const std::vector<cache::Key>& keys) {
+  const cache::Key& own = keys.back();
+  const std::string head = to_hex(own.digest) + ": ";
+  if (memory_.find(keys.front())) return head + "in memory";
   std::string text;
-  for (const cache::Bundle& bundle : bundles_) {
-    const cache::Explanation e = bundle.explain(key);
-    if (e.miss == cache::Miss::none) return head + "in bundle " + bundle.path().string();
-    text += fmt::format("bundle {}: {}; ", bundle.path().string(), e.summary);
+  for (const OpenBundle& open : bundles_) {
+    const std::string path = open.bundle.path().string();
+    for (const cache::Key& key : keys)
+      if (open.bundle.get(key)) return head + "in bundle " + path;
+    text += fmt::format("bundle {}: {}; ", path, open.bundle.explain(own).summary);
   }
   if (!disk_) return head + text + "no disk cache";
-  const cache::Explanation e = disk_->explain(key);
+  const cache::Explanation e = disk_->explain(own);
   return head + text + (e.miss == cache::Miss::none ? "in the disk cache" : "disk: " + e.summary);
 }
 

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
 // Internal: from a problem and a Config to code, through the tiers: memory, override folder, bundles, disk,
-// compiler. Knows targets, no devices.
+// compiler. Knows targets and their IDs, no devices.
 #pragma once
 
 #include <memory>
+#include <mutex>
 #include <optional>
+#include <set>
 #include <vector>
 
 #include "runtime/cache/bundle.hpp"
@@ -45,10 +47,17 @@ class Compiler {
   Compiler(const EngineOptions& options, LogFunction log, std::shared_ptr<LiveCounters> counters);
   Result<Value> get(const Job& job);
   Result<Value> find_or_make(const Job& job);
-  std::string explain(const cache::Key& key);
+  /// Under the keys of a Job.
+  std::string explain(const std::vector<cache::Key>& keys);
   /// nullopt: there is no such file; nullptr: there is one, and it was refused.
   std::optional<Value> from_override(const Job& job, std::string_view kernel);
+  struct OpenBundle {
+    cache::Bundle bundle;
+    std::set<std::string> target_ids;         ///< of its keys
+    std::set<std::string, std::less<>> said;  ///< target IDs for which it was said that it has no kernel
+  };
   Value from_bundle(const Job& job);
+  void say_missed(OpenBundle& open, const Job& job);
   Result<Value> from_disk_or_compile(const Job& job);
   Result<cache::Bytes> compile(const Job& job);
   Result<cache::Bytes> generate(const FamilyJob& job);
@@ -62,7 +71,8 @@ class Compiler {
   std::shared_ptr<LiveCounters> counters_;
   bool check_;
   std::string dump_folder_;
-  std::vector<cache::Bundle> bundles_;
+  std::vector<OpenBundle> bundles_;
+  std::mutex said_mutex_;  ///< of OpenBundle::said
   std::optional<cache::Overrides> overrides_;
   std::unique_ptr<cache::DiskCache> disk_;
   cache::MemoryCache<Code> memory_;

@@ -180,12 +180,17 @@ std::optional<std::vector<templates::Selection>> TuningDatabase::apply(
     const std::vector<templates::Selection>& selections, const LogFunction& log) const {
   const auto id = cache::canonical_target_id(target_id);
   const std::string text = templates::canonical(problem);
+  // Rows for the device's features first, then those that leave some open.
+  const auto ids = id ? cache::compatible_target_ids(*id) : std::vector<std::string>{};
   const auto ours = [&](const TuningEntry& e) {
-    return id && e.target_id == *id && e.problem == text && e.build == cache::generator_build_id();
+    return std::ranges::find(ids, e.target_id) != ids.end() && e.problem == text &&
+           e.build == cache::generator_build_id();
   };
   if (std::ranges::none_of(entries_, ours)) return std::nullopt;
   const auto tuned = [&](MRange bucket) -> std::optional<templates::Config> {
-    const auto config = best(*id, cache::generator_build_id(), text, bucket);
+    std::optional<std::string> config;
+    for (const std::string& of : ids)
+      if (!config) config = best(of, cache::generator_build_id(), text, bucket);
     if (!config) return std::nullopt;
     auto parsed = templates::parse_config(*config);
     if (parsed) parsed = templates::normalise(*parsed, problem, target);

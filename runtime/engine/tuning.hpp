@@ -3,8 +3,9 @@
 //
 // A JSON file: {"wavejit_tuning": 1, "entries": [{"target_id", "build", "problem", "rows": [first, last],
 // "m", "by", "machine", "rounds", "times": [{"config", "us"}]}]}. Target ID, build ID and canonical problem
-// are those of cache keys, so what another build measured is not found: its kernels were others. Several
-// machines may have measured one key; measurements ("hip") go before the model ("model"), and between
+// are those of cache keys, so what another build measured is not found: its kernels were others. An entry
+// that leaves features open ("gfx942") serves devices that state them, after entries that state them, too.
+// Several machines may have measured one key; measurements ("hip") go before the model ("model"), and between
 // machines the Config with the least mean excess over each machine's best wins, of those that all have
 // measured.
 #pragma once

@@ -73,6 +73,24 @@ TEST_CASE("a bundle has what an engine asks for at every M of its ranges", "[cli
       *target::find("gfx1150"), "gfx1150"))));
 }
 
+TEST_CASE("explain finds a bundle's kernel for a device that states more features than the bundle", "[cli]") {
+  const Folder folder;
+  write_text(folder.file("shapes.json"), R"([{"n": 64, "k": 128, "group": 32, "m": 16}])");
+  REQUIRE(folder.wavejit("bundle shapes.json --arch gfx942 -o any.wjb").code == 0);
+  REQUIRE(folder.wavejit("bundle shapes.json --arch gfx942:xnack+ -o on.wjb").code == 0);
+  const auto explain = [&](const std::string& more) {
+    return folder.wavejit("cache explain --n 64 --k 128 --group 32 --m 16 --json " + more).json();
+  };
+  const auto any = explain("--target gfx942 --bundle any.wjb");
+  const auto device = explain("--target gfx942:sramecc+:xnack- --bundle any.wjb");
+  CHECK(any.at("hit") == true);
+  CHECK(device.at("hit") == true);
+  CHECK(device.at("key") == any.at("key"));  // the name of an override file, too
+  const auto other = explain("--target gfx942:sramecc+:xnack- --bundle on.wjb");
+  CHECK(other.at("hit") == false);
+  CHECK(other.at("summary").get<std::string>().find("gfx942:xnack+") != std::string::npos);
+}
+
 TEST_CASE("a bundle's bytes do not hang on threads or order", "[cli]") {
   const Folder folder;
   write_text(folder.file("a.json"), R"([{"n": 64, "k": 128, "group": 32, "m": [1, 300]},

@@ -27,8 +27,8 @@ struct CacheOptions {
   ProblemOptions problem;
 };
 
-/// Errors: io, with the reason for which the folder is not used.
-Result<std::unique_ptr<cache::DiskCache>> open(const CacheOptions& options) {
+/// Errors: io, with the reason for which the folder is not used, or, to remove something, is only read.
+Result<std::unique_ptr<cache::DiskCache>> open(const CacheOptions& options, bool to_remove = false) {
   auto warning = std::make_shared<std::string>();
   cache::DiskOptions disk;
   disk.folder = options.folder;
@@ -38,6 +38,10 @@ Result<std::unique_ptr<cache::DiskCache>> open(const CacheOptions& options) {
   };
   auto opened = std::make_unique<cache::DiskCache>(std::move(disk));
   if (!opened->on()) return fail(ErrorCode::io, *warning);
+  if (to_remove && opened->read_only())
+    return fail(ErrorCode::io,
+                fmt::format("the cache folder {} belongs to root; only root can remove what is in it",
+                            opened->folder().string()));
   return opened;
 }
 
@@ -62,7 +66,7 @@ Result<int> stats(const CacheOptions& options) {
 }
 
 Result<int> verify(const CacheOptions& options) {
-  const auto disk = open(options);
+  const auto disk = open(options, options.remove);
   if (!disk) return std::unexpected(disk.error());
   const cache::VerifyReport report = (*disk)->verify(options.remove);
   Json bad = Json::array();
@@ -78,7 +82,7 @@ Result<int> verify(const CacheOptions& options) {
 }
 
 Result<int> purge(const CacheOptions& options) {
-  const auto disk = open(options);
+  const auto disk = open(options, true);
   if (!disk) return std::unexpected(disk.error());
   const std::uint64_t removed = (*disk)->purge();
   say({{"removed", removed}}, options.json, fmt::format("removed {} files", removed));
@@ -100,9 +104,10 @@ Result<int> explain(const CacheOptions& options) {
   const auto job = resolve(options.problem);
   if (!job) return std::unexpected(job.error());
   const unsigned stage = options.stage.value_or(templates::product_stage(job->problem, job->config));
-  const auto parts = cache::key_parts(job->problem, job->config, *job->target, options.problem.target, stage);
-  if (!parts) return std::unexpected(parts.error());
-  const cache::Key key = cache::make_key(*parts);
+  const auto keys =
+      cache::device_keys(job->problem, job->config, *job->target, options.problem.target, stage);
+  if (!keys) return std::unexpected(keys.error());
+  const cache::Key& key = keys->back();  // under which an engine makes and stores it
   cache::Explanation e;
   if (options.bundle.empty()) {
     const auto disk = open(options);
@@ -112,6 +117,8 @@ Result<int> explain(const CacheOptions& options) {
     const auto opened = cache::Bundle::open(options.bundle);
     if (!opened) return std::unexpected(opened.error());
     e = opened->explain(key);
+    for (const cache::Key& other : *keys)
+      if (opened->get(other)) e = opened->explain(other);
   }
   Json json = to_json(e);
   json["key"] = to_hex(key.digest);

@@ -125,6 +125,10 @@ TEST_CASE("a text that is no key of ours is not parsed", "[cache]") {
 TEST_CASE("target IDs are put in order or refused (case 65)", "[cache]") {
   CHECK(cache::canonical_target_id("gfx1151") == "gfx1151");
   CHECK(cache::canonical_target_id("gfx942:xnack-:sramecc+") == "gfx942:sramecc+:xnack-");
+  // LLVM's rule (AMDGPUUsage, "Target ID"): what does not state a feature runs either way.
+  CHECK(cache::compatible_target_ids("gfx942:sramecc+:xnack-") ==
+        std::vector<std::string>{"gfx942:sramecc+:xnack-", "gfx942:sramecc+", "gfx942:xnack-", "gfx942"});
+  CHECK(cache::compatible_target_ids("gfx1151") == std::vector<std::string>{"gfx1151"});
   for (const char* bad :
        {"", ":xnack+", "gfx942:", "gfx942::xnack+", "gfx942:xnack", "gfx942:+",
         "gfx942:xnack+:", "gfx942:xnack+:xnack-", "gfx942:xnack+:xnack+", "gfx 942", "gfx942:x\n+"}) {
