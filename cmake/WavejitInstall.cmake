@@ -19,6 +19,12 @@ add_custom_command(OUTPUT ${archive} COMMAND ${CMAKE_COMMAND} -E rm -f ${archive
                    COMMENT "Merging libwavejit.a" VERBATIM)
 add_custom_target(wavejit_static ALL DEPENDS ${archive})
 
+# All that the install rules take from the build tree; tools/demo builds this.
+add_custom_target(wavejit_install_tree DEPENDS wavejit_static wavejit_shared)
+if(TARGET wavejit)
+  add_dependencies(wavejit_install_tree wavejit)
+endif()
+
 # The interface headers and what they include; a test compiles a program against the installed set.
 set(headers
     generator/support/error.hpp
@@ -40,7 +46,9 @@ endforeach()
 install(FILES runtime/capi/wavejit.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(TARGETS wavejit_shared LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(FILES ${archive} DESTINATION ${CMAKE_INSTALL_LIBDIR})
-install(TARGETS wavejit RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+if(TARGET wavejit)
+  install(TARGETS wavejit RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+endif()
 install(DIRECTORY runtime/python/wavejit DESTINATION ${CMAKE_INSTALL_DATADIR}/wavejit/python
         FILES_MATCHING PATTERN "*.py" PATTERN "py.typed")
 
@@ -51,5 +59,22 @@ configure_package_config_file(cmake/wavejitConfig.cmake.in ${CMAKE_BINARY_DIR}/w
 write_basic_package_version_file(${CMAKE_BINARY_DIR}/wavejitConfigVersion.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${CMAKE_BINARY_DIR}/wavejitConfig.cmake ${CMAKE_BINARY_DIR}/wavejitConfigVersion.cmake
         DESTINATION ${package})
+# The tree may be moved: what pkg-config says begins at the file's own place. A folder that is given as an absolute
+# path stays where it is.
+foreach(part libdir includedir)
+  string(TOUPPER CMAKE_INSTALL_${part} variable)
+  if(IS_ABSOLUTE "${${variable}}")
+    set(pc_${part} "${${variable}}")
+  else()
+    set(pc_${part} "\${prefix}/${${variable}}")
+  endif()
+endforeach()
+if(IS_ABSOLUTE "${CMAKE_INSTALL_LIBDIR}")
+  set(pc_prefix "${CMAKE_INSTALL_PREFIX}")
+else()
+  file(RELATIVE_PATH up "/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/")
+  string(REGEX REPLACE "/$" "" up "${up}")
+  set(pc_prefix "\${pcfiledir}/${up}")
+endif()
 configure_file(cmake/wavejit.pc.in ${CMAKE_BINARY_DIR}/wavejit.pc @ONLY)
 install(FILES ${CMAKE_BINARY_DIR}/wavejit.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
