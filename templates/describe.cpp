@@ -22,6 +22,7 @@ Argument argument_of(const ir::KernelArg& arg) {
   a.offset = arg.offset;
   a.size = arg.size;
   a.access = arg.access;
+  if (a.kind == ir::ArgKind::scalar) a.dtype = a.size == 8 ? DataType::i64 : DataType::i32;
   return a;
 }
 

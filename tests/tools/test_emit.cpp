@@ -46,7 +46,7 @@ TEST_CASE("emit lists the arguments in kernarg order", "[cli]") {
   const auto args = ran.json().at("args");
   REQUIRE(args.size() == 5);
   const char* names[] = {"activations", "weights", "scales", "output", "m"};
-  const char* types[] = {"bf16", "i32", "bf16", "bf16"};
+  const char* types[] = {"bf16", "i32", "bf16", "bf16", "i32"};  // m: 4 bytes, docs/kernels/w4a16.md
   const nlohmann::json shapes[] = {{1322, 2560}, {19456, 320}, {19456, 80}, {1322, 19456}};
   const nlohmann::json strides[] = {{5120, 2}, {1280, 4}, {160, 2}, {38912, 2}};
   std::uint64_t end = 0;
@@ -56,8 +56,8 @@ TEST_CASE("emit lists the arguments in kernarg order", "[cli]") {
     end = args[i].at("offset").get<std::uint64_t>() + args[i].at("size").get<std::uint64_t>();
     CHECK(args[i].at("access") == (std::string(names[i]) == "output" ? "write" : "read"));
     CHECK(args[i].at("kind") == (i < 4 ? "buffer" : "scalar"));
-    if (i == 4) continue;
     CHECK(args[i].at("dtype") == types[i]);
+    if (i == 4) continue;
     CHECK(args[i].at("shape") == shapes[i]);
     CHECK(args[i].at("strides") == strides[i]);
   }
@@ -149,6 +149,41 @@ TEST_CASE("without a file name the assembly goes to stdout", "[cli]") {
   const auto object = wavejit::lower::assemble(ran.out, *wavejit::target::find("gfx1151"));
   CHECK(object.has_value());
   CHECK(folder.names().empty());
+}
+
+TEST_CASE("docs/kernels/w4a16.md's counts beside matrix instructions are those of today's kernels", "[cli]") {
+  // A row is "| bf16, packed | 3.25 | (the peer) | 0.82 | 0.72 |"; the head names the tiles.
+  const std::string doc = read_text(WAVEJIT_TEST_DATA "/../../docs/kernels/w4a16.md");
+  const Folder folder;
+  const struct {
+    const char* flags;
+    std::string head;
+    std::size_t column;
+  } columns[] = {{"--tile 128,64,32 --waves 8 --m 1322", "{}, 8 waves |", 1},
+                 {"--m 1322", "chosen for M = 1322 ({})", 3},
+                 {"--m 2048", "for M = 2048 ({})", 4}};
+  for (const auto& c : columns) {
+    for (const char* row : {"bf16, symmetric", "bf16, packed", "f16, symmetric", "f16, packed"}) {
+      CAPTURE(row, c.flags);
+      const std::string text(row);
+      const Ran ran =
+          folder.wavejit("emit --shape gate_up --act " + text.substr(0, text.find(',')) +
+                         (text.ends_with("packed") ? " --zero-points " : " ") + c.flags + " -o x.s");
+      REQUIRE(ran.code == 0);
+      const auto after = [&](std::string_view label, std::string_view end) {
+        const std::size_t at = ran.out.find(label) + label.size();
+        return ran.out.substr(at, ran.out.find_first_of(end, at) - at);
+      };
+      std::string head = c.head;
+      head.replace(head.find("{}"), 2, after("config: tile ", " "));
+      CHECK_THAT(doc, Catch::Contains(head));
+      std::size_t at = doc.find("| " + text + " |");
+      REQUIRE(at != std::string::npos);
+      for (std::size_t i = 0; i < c.column; ++i) at = doc.find('|', at + 1);
+      CHECK(doc.substr(at + 2, doc.find(' ', at + 2) - at - 2) ==
+            after("other VALU per matrix instruction: ", "\n"));
+    }
+  }
 }
 
 TEST_CASE("info names targets, LLVM and the simulator", "[cli]") {
