@@ -101,6 +101,14 @@ Result<EngineOptions> to_options(const wavejit_engine_options* given) {
   if (in.cache_lock_timeout_ms != 0)
     options.cache_lock_timeout = std::chrono::milliseconds(in.cache_lock_timeout_ms);
   options.bundles = split(in.bundles, ':');
+  if (in.bundle_path_count != 0 && in.bundle_paths == nullptr)
+    return fail_field(ErrorCode::invalid_argument, "bundle_paths", "NULL",
+                      fmt::format("{} paths, as bundle_path_count says", in.bundle_path_count));
+  for (std::size_t i = 0; i < in.bundle_path_count; ++i) {
+    if (in.bundle_paths[i] == nullptr || *in.bundle_paths[i] == 0)
+      return fail_field(ErrorCode::invalid_argument, fmt::format("bundle_paths[{}]", i), "nothing", "a path");
+    options.bundles.emplace_back(in.bundle_paths[i]);
+  }
   if (in.override_folder != nullptr) options.override_folder = in.override_folder;
   if (in.dump_folder != nullptr) options.dump_folder = in.dump_folder;
   if (in.tuning_database != nullptr) options.tuning_database = in.tuning_database;

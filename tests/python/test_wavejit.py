@@ -3,9 +3,15 @@
 """The Python module on the simulator. The reference is numpy, written from the layouts' definition."""
 
 import ctypes
+import multiprocessing
+import os
 import pathlib
+import shutil
+import subprocess
 import sys
+import tempfile
 import unittest
+import unittest.mock
 
 import numpy
 
@@ -29,6 +35,42 @@ def shuffle(nibbles: numpy.ndarray) -> numpy.ndarray:
     n, k = nibbles.shape
     eight = nibbles.reshape(n, k // 8, 8)[:, :, [0, 2, 4, 6, 1, 3, 5, 7]].astype(numpy.uint32)
     return (eight << (4 * numpy.arange(8, dtype=numpy.uint32))).sum(axis=2, dtype=numpy.uint32).view(numpy.int32)
+
+
+def _in_child(engine, plan, buffer, results) -> None:
+    said = []
+    problem = wavejit.Problem(n=48, k=32, group=32)
+    for call in (lambda: engine.prepare(problem, 1), lambda: engine.prepare_async(problem, 1).result(),
+                 engine.synchronise, buffer.numpy):
+        try:
+            call()
+            said.append("no error")
+        except wavejit.Error as error:
+            said.append("fork" if error.code == "no_device" and "fork" in str(error) else str(error))
+    del plan, buffer
+    engine.close()
+    with wavejit.Engine("sim", cache_folder="", environment=False) as own:
+        own.prepare(problem, 1)
+        own.synchronise()
+    results.put(said + ["own engine"])
+
+
+_WITH_FRAMEWORK = """
+import ctypes, sys
+import numpy, wavejit
+hip = ctypes.CDLL(sys.argv[1])
+stream = ctypes.c_void_p()
+assert hip.hipStreamCreateWithFlags(ctypes.byref(stream), 1) == 0
+engine = wavejit.Engine("hip", cache_folder="")
+plan = engine.prepare(wavejit.Problem(n=16, k=32, group=32), 1)
+bf16 = wavejit.Type.bf16
+half = lambda rows, columns: engine.buffer(numpy.zeros((rows, columns), numpy.uint16), bf16)
+tensors = {"activations": half(1, 32), "weights": engine.buffer(numpy.zeros((16, 4), numpy.int32)),
+           "scales": half(16, 1), "output": half(1, 16)}
+plan.launch(**tensors, stream=stream.value)
+engine.synchronise(stream.value)
+print(engine.devices()[0]["driver_version"])
+"""
 
 
 class Wavejit(unittest.TestCase):
@@ -183,11 +225,79 @@ class Wavejit(unittest.TestCase):
         self.assertRegex(wavejit.version(), r"^\d+\.\d+\.\d+$")
         self.assertEqual(len(wavejit.build_id()), 32)
 
+    def test_devices_left_unset_are_the_environments(self) -> None:
+        """As in C: what the program sets wins, else the variable, else a GPU or an error that names "sim"."""
+        environment = {"WAVEJIT_DEVICE": "sim:gfx1100", "WAVEJIT_CACHE_DIR": "off"}
+        with unittest.mock.patch.dict(os.environ, environment):
+            with wavejit.Engine() as engine:
+                self.assertEqual(engine.devices()[0]["target_id"], "gfx1100")
+            with wavejit.Engine("sim:gfx1151") as engine:
+                self.assertEqual(engine.devices()[0]["target_id"], "gfx1151")
+        for variables in ({"WAVEJIT_DEVICE": "hip"}, {"WAVEJIT_DEVICE": "auto"}, {"WAVEJIT_DEVICE": ""}):
+            with unittest.mock.patch.dict(os.environ, {**variables, "WAVEJIT_HIP_LIBRARY": "/nowhere/hip.so"}):
+                with self.assertRaises(wavejit.Error) as caught:
+                    wavejit.Engine()
+                self.assertEqual(caught.exception.code, "no_device")
+                if variables["WAVEJIT_DEVICE"] != "hip":
+                    self.assertIn('"sim"', str(caught.exception))
+
+    def test_paths_left_unset_are_the_environments(self) -> None:
+        problem = wavejit.Problem(n=16, k=32, group=32)
+        with tempfile.TemporaryDirectory() as folder:
+            environment = {"WAVEJIT_DUMP_DIR": folder, "WAVEJIT_CACHE_DIR": "off"}
+            with unittest.mock.patch.dict(os.environ, environment):
+                with wavejit.Engine("sim") as engine:
+                    engine.prepare(problem, 1)
+                self.assertTrue(list(pathlib.Path(folder).glob("*.s")))
+                other = pathlib.Path(folder) / "mine"
+                with wavejit.Engine("sim", dump_folder=other) as engine:
+                    engine.prepare(problem, 1)
+                self.assertTrue(list(other.glob("*.s")))
+
+    def test_bundle_paths_may_have_colons(self) -> None:
+        with self.assertRaises(TypeError):
+            wavejit.Engine("sim", bundles="one.wjb")
+        with self.assertRaises(wavejit.Error) as caught:
+            wavejit.Engine("sim", cache_folder="", bundles=["/no:where/a.wjb"], environment=False)
+        self.assertIn("/no:where/a.wjb", str(caught.exception))
+
+    def test_the_frameworks_hip_runtime_is_used(self) -> None:
+        """A framework has mapped version 6 (a simulated driver) from a folder of its own and made a stream; version 7
+        is on the loader's path. A launch on that stream works, as a stream of the other driver's would not."""
+        library = os.environ.get("WAVEJIT_LIBRARY")
+        if not library:
+            self.skipTest("WAVEJIT_LIBRARY names no build with the simulated drivers beside it")
+        drivers = pathlib.Path(library).resolve().parents[2] / "tests" / "fake_hip"
+        with tempfile.TemporaryDirectory() as folder:
+            carried = pathlib.Path(folder) / "libamdhip64-3f2a.so"
+            shutil.copy(drivers / "6" / "libamdhip64.so.6", carried)
+            environment = {**os.environ, "LD_LIBRARY_PATH": str(drivers / "7"), "PYTHONPATH": sys.path[0]}
+            environment.pop("WAVEJIT_HIP_LIBRARY", None)
+            ran = subprocess.run([sys.executable, "-c", _WITH_FRAMEWORK, str(carried)], env=environment,
+                                 capture_output=True, text=True, timeout=120)
+        self.assertEqual((ran.returncode, ran.stdout.strip()), (0, "60241134"), ran.stderr)
+
+    def test_a_forked_child_is_told_so(self) -> None:
+        """multiprocessing by fork: the parent's engine refuses, one of the child's own works, the parent notices
+        nothing. A hang is cut off."""
+        plan = self.engine.prepare(wavejit.Problem(n=16, k=32, group=32), 1, 16)
+        buffer = self.engine.buffer(numpy.zeros(4, numpy.uint8))
+        fork = multiprocessing.get_context("fork")
+        results = fork.Queue()
+        worker = fork.Process(target=_in_child, args=(self.engine, plan, buffer, results))
+        worker.start()
+        try:
+            self.assertEqual(results.get(timeout=60), ["fork"] * 4 + ["own engine"])
+            worker.join(60)
+            self.assertEqual(worker.exitcode, 0)
+        finally:
+            worker.kill()
+        self.engine.synchronise()
+        numpy.testing.assert_array_equal(buffer.numpy(), numpy.zeros(4, numpy.uint8))
+
     def test_structures_have_the_headers_sizes(self) -> None:
         """By another road: gcc's idea of the sizes, from the header itself."""
         header = (pathlib.Path(__file__).resolve().parents[2] / "runtime" / "capi" / "wavejit.h")
-        import subprocess
-        import tempfile
         names = {"wavejit_engine_options": _c.EngineOptions, "wavejit_problem": _c.Problem,
                  "wavejit_tensor": _c.Tensor, "wavejit_arguments": _c.Arguments,
                  "wavejit_device_info": _c.DeviceInfo, "wavejit_host_tensor": _c.HostTensor,

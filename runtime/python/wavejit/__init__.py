@@ -17,7 +17,8 @@ from __future__ import annotations
 import ctypes
 import enum
 import json
-from typing import Any, Callable, Optional, Sequence
+import os
+from typing import Any, Callable, Optional, Sequence, Union
 
 from . import _c
 
@@ -25,6 +26,9 @@ __all__ = [
     "Buffer", "Engine", "Error", "Future", "GgufType", "LogLevel", "Plan", "Problem", "Repacked", "Tensor", "Type",
     "ZeroPoints", "build_id", "repack", "version",
 ]
+
+
+_Path = Union[str, "os.PathLike[str]"]
 
 
 class Type(enum.IntEnum):
@@ -281,11 +285,16 @@ class Future:
 
 
 class Engine:
-    """Compiles, finds and loads kernels. `devices`: "auto", "hip", "hip:1", "sim:gfx1151", several with commas."""
+    """Compiles, finds and loads kernels. `devices`: "hip", "hip:1", "sim:gfx1151", several with commas; None: what
+    WAVEJIT_DEVICE says, else "auto", the first GPU. Without a GPU that is an error (code "no_device"): only "sim"
+    simulates. Paths may be os.PathLike.
 
-    def __init__(self, devices: str = "auto", *, cache_folder: Optional[str] = None, cache_bytes: int = 0,
-                 bundles: Sequence[str] = (), override_folder: str = "", dump_folder: str = "", threads: int = 0,
-                 tuning_database: str = "",
+    After a fork (multiprocessing's start method of that name) a child's calls on its parent's engine raise an Error
+    that says so; it makes an engine of its own, which on HIP needs the start method "spawn"."""
+
+    def __init__(self, devices: Optional[str] = None, *, cache_folder: Optional[_Path] = None, cache_bytes: int = 0,
+                 bundles: Sequence[_Path] = (), override_folder: Optional[_Path] = None,
+                 dump_folder: Optional[_Path] = None, threads: int = 0, tuning_database: Optional[_Path] = None,
                  log: Optional[Callable[[LogLevel, str], None]] = None, log_level: LogLevel = LogLevel.info,
                  environment: bool = True):
         self._lib = _c.library()
@@ -296,13 +305,19 @@ class Engine:
                 log(LogLevel(level), text.decode(errors="replace"))
 
         self._log = _c.LogFunction(forward)  # must live as long as the engine
+        def path(given: Optional[_Path]) -> Optional[bytes]:
+            return None if given is None else os.fsencode(given)
+
+        if isinstance(bundles, (str, bytes, os.PathLike)):
+            raise TypeError("bundles is one path, but must be a sequence of paths")
+        paths = (ctypes.c_char_p * len(bundles))(*(os.fsencode(bundle) for bundle in bundles))
         options = _c.EngineOptions(
-            struct_size=ctypes.sizeof(_c.EngineOptions), devices=devices.encode(),
-            cache_folder=None if cache_folder is None else cache_folder.encode(), cache_bytes=cache_bytes,
-            bundles=":".join(bundles).encode(), override_folder=override_folder.encode(),
-            dump_folder=dump_folder.encode(), threads=threads,
+            struct_size=ctypes.sizeof(_c.EngineOptions), devices=None if devices is None else devices.encode(),
+            cache_folder=path(cache_folder), cache_bytes=cache_bytes,
+            bundle_paths=paths, bundle_path_count=len(bundles), override_folder=path(override_folder),
+            dump_folder=path(dump_folder), threads=threads,
             log=ctypes.cast(self._log, ctypes.c_void_p) if log is not None else None, log_level=int(log_level),
-            ignore_environment=0 if environment else 1, tuning_database=tuning_database.encode())
+            ignore_environment=0 if environment else 1, tuning_database=path(tuning_database))
         handle = ctypes.c_void_p()
         _check(self._lib.wavejit_engine_create(ctypes.byref(options), ctypes.byref(handle)))
         self._handle = handle.value or 0

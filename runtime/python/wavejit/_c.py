@@ -30,6 +30,8 @@ class EngineOptions(c.Structure):
         ("ignore_environment", c.c_int32),
         ("skip_check", c.c_int32),
         ("tuning_database", c.c_char_p),
+        ("bundle_paths", c.POINTER(c.c_char_p)),
+        ("bundle_path_count", c.c_size_t),
     ]
 
 
