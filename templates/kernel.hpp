@@ -22,7 +22,7 @@ struct Argument {
   ir::ArgKind kind = ir::ArgKind::buffer;
   std::uint32_t offset = 0, size = 8;  ///< in the kernarg segment, bytes
   ir::Access access = ir::Access::read;
-  // Buffers, for the M asked about (dtype is a scalar's, too: i32 or i64):
+  // Buffers, for the M asked about:
   DataType dtype = DataType::bf16;
   std::vector<std::int64_t> shape;    ///< elements
   std::vector<std::int64_t> strides;  ///< bytes, one per dimension

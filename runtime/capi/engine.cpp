@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "runtime/capi/convert.hpp"
+#include "runtime/device/common/fork.hpp"
 
 using wavejit::capi::copy_text;
 using wavejit::capi::failed;
@@ -23,6 +24,7 @@ struct wavejit_plan {
 };
 struct wavejit_future {
   std::shared_future<wavejit::Result<wavejit::Plan>> future;
+  wavejit::device::ForkMark made{};
 };
 
 namespace {
@@ -123,6 +125,9 @@ wavejit_status wavejit_future_get(wavejit_future* future, int64_t timeout_ms, wa
   return guarded([&]() -> wavejit_status {
     if (future == nullptr) return null_argument("future");
     if (plan == nullptr) return null_argument("plan");
+    if (future->made.crossed() &&
+        future->future.wait_for(std::chrono::seconds(0)) != std::future_status::ready)
+      return failed(future->made.check("the thread that prepares this").error());
     if (timeout_ms >= 0 &&
         future->future.wait_for(std::chrono::milliseconds(timeout_ms)) != std::future_status::ready)
       return failed(ErrorCode::timed_out, fmt::format("not prepared within {} ms", timeout_ms));
@@ -137,6 +142,7 @@ wavejit_status wavejit_find(wavejit_engine* engine, const wavejit_problem* probl
   return on_problem(engine, problem, "plan", plan, [&](wavejit::Engine& e, const auto& p) -> wavejit_status {
     wavejit::Plan found = e.find(p, {m_first, m_last}, device);
     if (found) return give(std::move(found), plan);
+    if (auto ok = e.usable(); !ok) return failed(ok.error());
     return failed(ErrorCode::not_prepared, "nothing was prepared for this problem, range of M and device");
   });
 }

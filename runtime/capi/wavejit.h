@@ -20,6 +20,9 @@
  *   another thread destroys it.
  * - Pointers that a function gives (strings) live as long as the handle they came from, unless it says
  *   otherwise.
+ * - After fork() the child may use no handle of its parent's: each call on one returns WAVEJIT_NO_DEVICE at once
+ *   and names the fork; destroying them is allowed and does nothing. It may create an engine of its own, on HIP only
+ *   where the parent has not used HIP through this library.
  * - wavejit_plan_launch never compiles, allocates, synchronises, loads or unloads: it may be called while
  *   the stream is being captured.
  */
@@ -101,10 +104,12 @@ typedef void (*wavejit_log_function)(void *user, wavejit_log_level level, const 
 
 typedef struct wavejit_engine_options {
   size_t struct_size;
-  const char *devices;         /* "hip", "hip:1", "sim", "sim:gfx942", several with commas; NULL or "auto" */
+  /* "hip", "hip:1", "sim", "sim:gfx942", several with commas. NULL or "auto": the first GPU, and
+   * WAVEJIT_NO_DEVICE without one: nothing is simulated unless "sim" says so. */
+  const char *devices;
   const char *cache_folder;    /* NULL = the default one, "" = no disk cache */
   uint64_t cache_bytes;        /* 0 = the default limit */
-  const char *bundles;         /* paths separated by ':'; NULL = none */
+  const char *bundles;         /* paths separated by ':'; NULL = none; see bundle_paths */
   const char *override_folder; /* NULL = none */
   const char *dump_folder;     /* NULL = none */
   uint32_t threads;            /* 0 = chosen */
@@ -115,9 +120,12 @@ typedef struct wavejit_engine_options {
   int32_t ignore_environment;  /* nonzero: WAVEJIT_* variables are not read */
   int32_t skip_check;          /* nonzero: compiled kernels do not pass the static checker */
   const char *tuning_database; /* made by `wavejit tune`; NULL = none */
+  /* Bundles behind those of `bundles`, one path each, colons and all: bundle_path_count of them. */
+  const char *const *bundle_paths;
+  size_t bundle_path_count;
 } wavejit_engine_options;
 #define WAVEJIT_ENGINE_OPTIONS_INIT \
-  { sizeof(wavejit_engine_options), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, WAVEJIT_LOG_INFO, 0, 0, 0 }
+  { sizeof(wavejit_engine_options), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, WAVEJIT_LOG_INFO, 0, 0, 0, 0, 0 }
 
 typedef enum wavejit_type {
   WAVEJIT_BF16 = 0,

@@ -7,6 +7,10 @@
 // holds, allocate nothing on the host heap, and never synchronise. A HIP device sets its ordinal before a
 // driver call and puts the caller's back.
 //
+// Fork: in a child that was forked since a device was opened, every call on it fails with no_device at once
+// (common/ fork.hpp), and its end does nothing. A simulated device may be opened anew there; a HIP device may
+// not once this library has used HIP in the parent.
+//
 // Lifetime: a Module is shared. When its last owner lets go, its unloading is *deferred*: the driver's
 // unload runs in the next collect() (or load(), or the device's end) during which no stream is known to be
 // capturing, never in a destructor on the caller's stack.
@@ -41,6 +45,8 @@ struct Info {
   std::uint64_t memory_bytes = 0;
   std::uint64_t lds_bytes = 0;  ///< of one workgroup
   int driver_version = 0;       ///< HIP_VERSION of the loaded library; 0 for sim
+  std::string driver;           ///< hip: the library's path and why it is the one; else empty
+  std::string driver_warning;   ///< hip: that others are mapped beside it; usually empty
 };
 
 /// hipStream_t, or a stream of the simulator; nullptr is the default stream of the device.
@@ -107,18 +113,32 @@ class Device {
 };
 
 struct OpenOptions {
-  /// hip: the library to load instead of libamdhip64.so.{7,6,5} found by the loader.
+  /// hip: the library to use; "" = WAVEJIT_HIP_LIBRARY, else one that the process has mapped already, by
+  /// whatever path, else libamdhip64.so.{7,6,5} as the loader finds it.
   std::string hip_library;
   /// sim: the target to be ("gfx1151", "gfx942:sramecc+:xnack-"); "" = gfx1151.
   std::string sim_target;
+  bool environment = true;  ///< false: WAVEJIT_HIP_LIBRARY is not read
 };
 
 /// How many devices there are; hip without a driver or a GPU: no_device with the reason.
 Result<int> count(Kind kind, const OpenOptions& options = {});
+
+/// The HIP runtime that open() uses.
+struct Driver {
+  std::string path;     ///< its file
+  std::string why;      ///< "already loaded by this process", …
+  std::string warning;  ///< that others are mapped beside it, or empty
+  int version = 0;      ///< HIP_VERSION
+  int devices = 0;
+};
+/// Errors: as of count(Kind::hip).
+Result<Driver> hip_driver(const OpenOptions& options = {});
 /// hip: two opens of one ordinal share a device while it lives. sim: each is a device of its own, ordinals 0
 /// to 15. Errors: no_device, unknown_target (sim), driver.
 Result<std::shared_ptr<Device>> open(Kind kind, int ordinal, const OpenOptions& options = {});
-/// "hip", "sim", "hip:1", "sim:gfx942" or "" / "auto" (hip where a GPU is found, else sim).
+/// "hip", "sim", "hip:1", "sim:gfx942" or "" / "auto": the first GPU. Nothing is simulated unasked: without a
+/// GPU "auto" is no_device, with the reason and the word that asks for the simulator.
 Result<std::shared_ptr<Device>> open(std::string_view description, const OpenOptions& options = {});
 
 }  // namespace wavejit::device

@@ -34,6 +34,8 @@ Result<int> count(Kind kind, const OpenOptions& options) {
   return hip::count_devices(options);
 }
 
+Result<Driver> hip_driver(const OpenOptions& options) { return hip::driver(options); }
+
 Result<std::shared_ptr<Device>> open(Kind kind, int ordinal, const OpenOptions& options) {
   if (kind == Kind::sim) return open_sim(ordinal, options);
   return hip::open_device(ordinal, options);
@@ -42,7 +44,12 @@ Result<std::shared_ptr<Device>> open(Kind kind, int ordinal, const OpenOptions& 
 Result<std::shared_ptr<Device>> open(std::string_view description, const OpenOptions& options) {
   if (description.empty() || description == "auto") {
     const auto gpus = count(Kind::hip, options);
-    return open(gpus && *gpus > 0 ? Kind::hip : Kind::sim, 0, options);
+    if (gpus) return open(Kind::hip, 0, options);
+    return fail(
+        ErrorCode::no_device,
+        fmt::format("there is no GPU to use ({}); to run on the simulator, name the device \"sim\" or "
+                    "\"sim:TARGET\"",
+                    gpus.error().message));
   }
   const std::size_t colon = description.find(':');
   const std::string_view kind = description.substr(0, colon);

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <thread>
 
+#include "runtime/device/common/fork.hpp"
 #include "runtime/engine/compiler.hpp"
 #include "runtime/engine/environment.hpp"
 #include "runtime/engine/fallback.hpp"
@@ -38,12 +39,24 @@ Result<std::vector<std::shared_ptr<device::Device>>> open_devices(const EngineOp
   std::vector<std::shared_ptr<device::Device>> devices;
   const std::vector<std::string> names =
       options.devices.empty() ? std::vector<std::string>{"auto"} : options.devices;
+  device::OpenOptions open = options.open;
+  open.environment = open.environment && options.environment;
   for (const std::string& name : names) {
-    auto opened = device::open(name, options.open);
+    auto opened = device::open(name, open);
     if (!opened) return std::unexpected(opened.error());
     devices.push_back(std::move(*opened));
   }
   return devices;
+}
+
+void say_drivers(const std::vector<std::shared_ptr<device::Device>>& devices, const LogFunction& log) {
+  for (const auto& device : devices) {
+    const device::Info& info = device->info();
+    if (!log || info.driver.empty()) continue;
+    log(LogLevel::info,
+        fmt::format("HIP device {} ({}) through {}", info.ordinal, info.target_id, info.driver));
+    if (!info.driver_warning.empty()) log(LogLevel::warning, info.driver_warning);
+  }
 }
 
 /// None where none is asked for or the file is of no use.
@@ -63,6 +76,7 @@ class Impl {
     if (options.environment) apply_environment(options);
     auto devices = open_devices(options);
     if (!devices) return std::unexpected(devices.error());
+    say_drivers(*devices, filtered(options));
     auto counters = std::make_shared<LiveCounters>();
     auto compiler = Compiler::create(options, filtered(options), counters);
     if (!compiler) return std::unexpected(compiler.error());
@@ -74,6 +88,7 @@ class Impl {
   }
 
   Result<Plan> prepare(const templates::Problem& problem, MRange range, std::size_t device) {
+    if (auto ok = usable(); !ok) return std::unexpected(std::move(ok.error()));
     LiveCounters::add(counters_->prepares);
     const PlanKey key = plan_key(problem, range, device);
     if (auto found = plans_.find(key)) {
@@ -95,6 +110,10 @@ class Impl {
                                                  std::size_t device) {
     auto promise = std::make_shared<std::promise<Result<Plan>>>();
     auto future = promise->get_future().share();
+    if (auto ok = usable(); !ok) {
+      promise->set_value(std::unexpected(std::move(ok.error())));
+      return future;
+    }
     pool_.submit([=, this](bool run) {
       promise->set_value(
           run ? prepare(problem, range, device)
@@ -104,10 +123,12 @@ class Impl {
   }
 
   Plan find(const templates::Problem& problem, MRange range, std::size_t device) const {
+    if (made_.crossed()) return {};
     return Plan(plans_.find(plan_key(problem, range, device)));
   }
 
   std::size_t collect() {
+    if (made_.crossed()) return 0;
     plans_.take_unused();  // what it returns dies here, under no lock
     compiler_->clear_memory();
     std::size_t left = 0;
@@ -121,6 +142,8 @@ class Impl {
                                            std::size_t device);
 
   [[nodiscard]] const std::vector<std::shared_ptr<device::Device>>& devices() const { return devices_; }
+  [[nodiscard]] const device::ForkMark& made_in() const { return made_; }
+  [[nodiscard]] Result<void> usable() const { return made_.check("the engine"); }
 
  private:
   Impl(std::vector<std::shared_ptr<device::Device>> devices, std::unique_ptr<Compiler> compiler,
@@ -152,6 +175,7 @@ class Impl {
   Result<Choice> choose(const Asked& asked, const templates::Selection& selection);
   Result<Choice> choose_fallback(const Asked& asked);
 
+  device::ForkMark made_;
   std::vector<std::shared_ptr<device::Device>> devices_;
   std::shared_ptr<LiveCounters> counters_;
   LogFunction log_;
@@ -332,6 +356,7 @@ Counters Impl::counters() const {
 
 Result<std::vector<std::string>> Impl::explain(const templates::Problem& problem, MRange range,
                                                std::size_t device) {
+  if (auto ok = usable(); !ok) return std::unexpected(std::move(ok.error()));
   auto asked = ask(problem, range, device);
   if (!asked) return std::unexpected(asked.error());
   std::vector<std::string> lines;
@@ -359,8 +384,9 @@ Result<std::shared_ptr<Engine>> Engine::create(const EngineOptions& options) {
 }
 
 Engine::Engine(std::unique_ptr<engine::Impl> impl) : impl_(std::move(impl)) {}
-Engine::~Engine() = default;
+Engine::~Engine() { device::DestroyWhereMade{}(impl_.release()); }
 
+Result<void> Engine::usable() const { return impl_->usable(); }
 std::size_t Engine::devices() const { return impl_->devices().size(); }
 
 std::shared_ptr<device::Device> Engine::device(std::size_t index) const {

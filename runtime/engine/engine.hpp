@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The engine: from a problem to a launched kernel, while a server serves.
 //
-//   auto engine = *Engine::create({});                          // device "auto", default caches
+//   auto engine = *Engine::create({});                          // the first GPU, default caches
 //   auto plan   = *engine->prepare(problem, {1, 4096});         // compiles, finds, loads
 //   allocate(plan.workspace_bytes(m));                          // the caller's memory
 //   plan.launch(stream, arguments);                             // on the caller's stream
@@ -17,6 +17,11 @@
 // - A Plan is a reference: copies share it, and it keeps its modules loaded, also beyond the Engine. What
 //   nobody refers to is unloaded later, by collect() or the next load, never during a capture.
 // - Every function may be called from any thread.
+// - Fork: in a child that was forked since the engine was made, every call on it and its plans fails with
+// no_device
+//   at once (counters() works, collect() does nothing, a future that was not ready never will be), and their
+//   ends do nothing. The child makes an engine of its own; on HIP that works only where the parent has not
+//   used HIP.
 // - Wrong caches cost time and a log line, never an error and never a wrong kernel.
 #pragma once
 
@@ -50,7 +55,9 @@ struct MRange {
 /// Environment variables (documented in docs/runtime.md) stand in for whatever is left at its default,
 /// unless `environment` is false.
 struct EngineOptions {
-  std::vector<std::string> devices;                     ///< as device::open takes them; empty = {"auto"}
+  /// As device::open takes them; empty = {"auto"}: the first GPU, and no_device without one. {"sim"}
+  /// simulates.
+  std::vector<std::string> devices;
   std::vector<std::shared_ptr<device::Device>> opened;  ///< used instead of `devices` when not empty
   device::OpenOptions open;
   std::optional<std::string> cache_folder;  ///< unset = the default one; "" = no disk cache
@@ -123,6 +130,8 @@ class Engine {
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
 
+  /// Errors: no_device in a child that was forked since create().
+  [[nodiscard]] Result<void> usable() const;
   [[nodiscard]] std::size_t devices() const;
   /// nullptr beyond devices().
   [[nodiscard]] std::shared_ptr<device::Device> device(std::size_t index = 0) const;

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cstdio>
@@ -13,9 +14,12 @@ namespace wavejit::engine {
 namespace {
 
 constexpr auto table = std::to_array<Variable>({
-    {"WAVEJIT_DEVICE", "device to open: auto, hip, hip:N, sim, sim:TARGET; several with commas"},
-    {"WAVEJIT_HIP_LIBRARY", "the HIP runtime to load in place of libamdhip64.so"},
-    {"WAVEJIT_HIPRTC_LIBRARY", "the hiprtc to load in place of libhiprtc.so"},
+    {"WAVEJIT_DEVICE",
+     "device to open: auto (the first GPU; an error without one), hip, hip:N, sim, sim:TARGET; several with "
+     "commas"},
+    {"WAVEJIT_HIP_LIBRARY",
+     "the HIP runtime to use in place of the one that the process has mapped or the loader finds"},
+    {"WAVEJIT_HIPRTC_LIBRARY", "the hiprtc to use, likewise"},
     {"WAVEJIT_CACHE_DIR",
      "folder of the disk cache; `off` = none (default: $XDG_CACHE_HOME/wavejit, "
      "else ~/.cache/wavejit)"},
@@ -26,7 +30,10 @@ constexpr auto table = std::to_array<Variable>({
     {"WAVEJIT_DUMP_DIR", "folder to which compiled kernels are written (.s, .hsaco, .key)"},
     {"WAVEJIT_GENERIC", "1: kernels for a GPU's whole family (gfx11-generic) where there is one"},
     {"WAVEJIT_THREADS", "threads that prepare kernels in the background"},
-    {"WAVEJIT_LOG", "log level: debug, info, warning, off; without a log function, to standard error"},
+    {"WAVEJIT_LOG",
+     "log level: debug, info, warning, off; without a log function, to standard error; gives way to a level "
+     "other "
+     "than info that the program sets"},
     {"WAVEJIT_SIM_PORTABLE", "1: the simulator uses no AVX2 (for tests; read once)"},
     {"XDG_CACHE_HOME", "as the XDG base directory specification says"},
 });
@@ -63,13 +70,22 @@ void set_number(const char* name, T& option, const LogFunction& log) {
 void set_log(EngineOptions& options) {
   const auto value = variable("WAVEJIT_LOG");
   if (!value) return;
-  if (*value == "debug") options.log_level = LogLevel::debug;
-  if (*value == "info") options.log_level = LogLevel::info;
-  if (*value == "warning") options.log_level = LogLevel::warning;
+  const bool left = options.log_level == EngineOptions{}.log_level;
   if (*value == "off") {
-    options.log = nullptr;
+    if (left) options.log = nullptr;
     return;
   }
+  constexpr std::array<std::pair<std::string_view, LogLevel>, 3> levels{
+      {{"debug", LogLevel::debug}, {"info", LogLevel::info}, {"warning", LogLevel::warning}}};
+  const auto* level = std::ranges::find(levels, *value, &std::pair<std::string_view, LogLevel>::first);
+  if (level == levels.end()) {
+    if (options.log)
+      options.log(
+          LogLevel::warning,
+          fmt::format("WAVEJIT_LOG is {}, but must be debug, info, warning or off; it is ignored", *value));
+    return;
+  }
+  if (left) options.log_level = level->second;
   // Somebody who sets the variable wants to see something even where the server passes no function. This is
   // the one place where the library writes to a stream, and only when asked to.
   if (!options.log)
@@ -86,8 +102,6 @@ void apply_environment(EngineOptions& options) {
   set_log(options);
   if (options.devices.empty() && options.opened.empty())
     if (const auto value = variable("WAVEJIT_DEVICE")) options.devices = split(*value, ',');
-  if (options.open.hip_library.empty())
-    if (const auto value = variable("WAVEJIT_HIP_LIBRARY")) options.open.hip_library = *value;
   if (!options.cache_folder)
     if (const auto value = variable("WAVEJIT_CACHE_DIR"))
       options.cache_folder = *value == "off" ? "" : *value;

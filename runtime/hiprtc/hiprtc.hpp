@@ -19,8 +19,9 @@
 namespace wavejit::hiprtc {
 
 struct Options {
-  /// Instead of the environment's WAVEJIT_HIPRTC_LIBRARY, libhiprtc.so.7, .6, .5, libhiprtc.so, and
-  /// libamdhip64.so.5, which held hiprtc up to HIP 5.4.
+  /// Instead of the environment's WAVEJIT_HIPRTC_LIBRARY, one that the process has mapped already, one beside
+  /// the HIP runtime that it has mapped, libhiprtc.so.7, .6, .5, libhiprtc.so, and libamdhip64.so.5, which
+  /// held hiprtc up to HIP 5.4.
   std::string library;
   std::vector<std::string> definitions;  ///< "NAME" or "NAME=VALUE"
   std::vector<std::string> flags;        ///< of the compiler: "-O3"

@@ -7,14 +7,28 @@
 #include <cstdlib>
 #include <vector>
 
+#include "runtime/device/common/mapped_library.hpp"
+
 namespace wavejit::hiprtc {
 namespace {
 
+/// One that the process has mapped already, then one beside the HIP runtime that it has mapped, then the
+/// loader's.
 std::vector<std::string> hiprtc_candidates(const std::string& path) {
   if (!path.empty()) return {path};
   if (const char* named = std::getenv("WAVEJIT_HIPRTC_LIBRARY"); named != nullptr && *named != '\0')
     return {named};
-  return {"libhiprtc.so.7", "libhiprtc.so.6", "libhiprtc.so.5", "libhiprtc.so", "libamdhip64.so.5"};
+  const std::vector<std::string> names{"libhiprtc.so.7", "libhiprtc.so.6", "libhiprtc.so.5", "libhiprtc.so"};
+  std::vector<std::string> all = device::mapped_libraries("libhiprtc");
+  // Its compiler's helper library has a name that begins alike.
+  std::erase_if(all, [](const std::string& mapped) {
+    return mapped.find("builtins", mapped.rfind('/') + 1) != std::string::npos;
+  });
+  for (const std::string& hip : device::mapped_libraries("libamdhip64"))
+    for (const std::string& name : names) all.push_back(hip.substr(0, hip.rfind('/') + 1) + name);
+  all.insert(all.end(), names.begin(), names.end());
+  all.emplace_back("libamdhip64.so.5");
+  return all;
 }
 
 /// The file that holds a symbol: "/opt/rocm/lib/libhiprtc.so.6".
@@ -24,7 +38,7 @@ std::string file_of(void* symbol) {
 }
 
 /// comgr's name changed with ROCm 6.4 from .2 to .3; HIP 5 only knows .2. One that hiprtc has loaded already
-/// comes first, then one beside hiprtc, then the loader's.
+/// comes first, by whatever name, then one beside hiprtc, then the loader's.
 std::vector<std::string> comgr_candidates(const std::string& hiprtc_file) {
   std::vector<std::string> names{"libamd_comgr.so.3", "libamd_comgr.so.2"};
   if (hiprtc_file.find(".so.5") != std::string::npos) names = {"libamd_comgr.so.2"};
@@ -84,6 +98,8 @@ Result<void> find_comgr(Libraries& all) {
   const auto names = comgr_candidates(file_of(reinterpret_cast<void*>(all.hiprtc.hiprtcCreateProgram)));
   std::string found, reasons, ignored;
   void* handle = open_first(names, RTLD_NOW | RTLD_NOLOAD, found, ignored);
+  if (handle == nullptr)
+    handle = open_first(device::mapped_libraries("libamd_comgr"), RTLD_NOW | RTLD_NOLOAD, found, ignored);
   if (handle == nullptr) handle = open_first(names, RTLD_NOW | RTLD_LOCAL, found, reasons);
   if (handle == nullptr) {
     return fail(ErrorCode::hiprtc,

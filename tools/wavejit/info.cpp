@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 // wavejit info: what this build knows and what this machine has.
-#include <dlfcn.h>
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -8,31 +7,23 @@
 
 #include "generator/lower/lower.hpp"
 #include "generator/target/target.hpp"
+#include "runtime/device/device.hpp"
 #include "tools/wavejit/commands.hpp"
 #include "tools/wavejit/json.hpp"
 
 namespace wavejit::tools {
 namespace {
 
-/// GPUs that the HIP library reports. It is looked for at run time, so that one build serves machines
-/// with and without ROCm.
-struct HipDevices {
-  bool library = false;
-  int count = 0;
-};
-
-HipDevices hip_devices() {
-  HipDevices found;
-  for (const char* name : {"libamdhip64.so", "libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5"}) {
-    void* library = ::dlopen(name, RTLD_NOW | RTLD_LOCAL);
-    if (library == nullptr) continue;
-    found.library = true;
-    using GetDeviceCount = int (*)(int*);
-    const auto get_count = reinterpret_cast<GetDeviceCount>(::dlsym(library, "hipGetDeviceCount"));
-    if (get_count == nullptr || get_count(&found.count) != 0) found.count = 0;
-    break;
-  }
-  return found;
+/// The HIP runtime that an engine would use, and what it finds.
+Json hip_runtime() {
+  const auto driver = device::hip_driver();
+  if (!driver) return {{"hip_devices", 0}, {"hip_error", driver.error().message}};
+  Json json = {{"hip_devices", driver->devices},
+               {"hip_path", driver->path},
+               {"hip_why", driver->why},
+               {"hip_version", driver->version}};
+  if (!driver->warning.empty()) json["hip_warning"] = driver->warning;
+  return json;
 }
 
 Json describe() {
@@ -44,10 +35,9 @@ Json describe() {
                        {"wave_size", t.wave_size},
                        {"vgprs_per_simd", t.vgprs_per_simd},
                        {"lds_per_workgroup", t.lds_per_workgroup}});
-  const HipDevices hip = hip_devices();
-  return {{"llvm", lower::llvm_version()},
-          {"targets", targets},
-          {"devices", {{"sim", true}, {"hip_library", hip.library}, {"hip_devices", hip.count}}}};
+  Json devices = {{"sim", true}};
+  devices.update(hip_runtime());
+  return {{"llvm", lower::llvm_version()}, {"targets", targets}, {"devices", devices}};
 }
 
 void print_text(const Json& info) {
@@ -58,13 +48,15 @@ void print_text(const Json& info) {
                t["wave_size"].get<int>(), t["vgprs_per_simd"].get<int>(), t["lds_per_workgroup"].get<int>());
   fmt::print("devices:\n  sim      the built-in simulator, any target\n");
   const Json& devices = info["devices"];
-  if (devices["hip_devices"].get<int>() > 0) {
-    fmt::print("  hip      {} GPU(s) present; this build does not launch on them yet\n",
-               devices["hip_devices"].get<int>());
-  } else {
-    fmt::print("  hip      none{}\n",
-               devices["hip_library"].get<bool>() ? "" : " (no HIP library on this machine)");
+  if (devices.contains("hip_error")) {
+    fmt::print("  hip      none: {}\n", devices["hip_error"].get<std::string>());
+    return;
   }
+  fmt::print("  hip      {} GPU(s), HIP_VERSION {}, through {} ({})\n", devices["hip_devices"].get<int>(),
+             devices["hip_version"].get<int>(), devices["hip_path"].get<std::string>(),
+             devices["hip_why"].get<std::string>());
+  if (devices.contains("hip_warning"))
+    fmt::print("           {}\n", devices["hip_warning"].get<std::string>());
 }
 
 }  // namespace

@@ -238,9 +238,21 @@ Json describe(const device::Info& info) {
           {"driver_version", info.driver_version}, {"unique", info.unique}};
 }
 
+/// As the option says; "auto" without a GPU is the simulator here, and only here, and that is said.
+Result<std::shared_ptr<device::Device>> open(const std::string& name) {
+  auto opened = device::open(name);
+  if (opened || name != "auto" || opened.error().code != ErrorCode::no_device) return opened;
+  const auto driver = device::hip_driver();
+  fmt::print(stderr, "no GPU ({}); this runs on the simulator\n",
+             driver ? opened.error().message : driver.error().message);
+  return device::open("sim");
+}
+
 Result<int> selftest(const SelftestOptions& options) {
+  auto device = open(options.device);
+  if (!device) return std::unexpected(device.error());
   EngineOptions engine_options;
-  engine_options.devices = {options.device};
+  engine_options.opened = {*device};
   engine_options.cache_folder = "";  // what is tested is this build, not what an earlier one left
   engine_options.environment = false;
   const auto engine = Engine::create(engine_options);
@@ -296,7 +308,9 @@ Result<int> selftest(const SelftestOptions& options) {
 
 Action add_selftest(CLI::App& app) {
   const auto options = std::make_shared<SelftestOptions>();
-  app.add_option("--device", options->device, "auto, hip, hip:N, sim or sim:TARGET")->capture_default_str();
+  app.add_option("--device", options->device,
+                 "auto (a GPU, else the simulator), hip, hip:N, sim or sim:TARGET")
+      ->capture_default_str();
   app.add_option("-o,--report", options->report, "Write the whole report (JSON) here");
   app.add_option("--rounds", options->rounds, "Timed launches per case (0: 20 on a GPU, 1 on the simulator)");
   app.add_flag("--json", options->json, "The whole report on stdout");

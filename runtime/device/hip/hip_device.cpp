@@ -42,8 +42,14 @@ bool CapturingStreams::any(const Api& api) {
   return found;
 }
 
+Result<void> HipDevice::alive() const {
+  if (!made_.crossed()) return {};
+  return made_.check(fmt::format("HIP device {}", info_.ordinal));
+}
+
 template <class Call>
 Result<void> HipDevice::with_device(const char* what, Call call, ErrorCode otherwise) {
+  if (auto ok = alive(); !ok) return ok;
   const OrdinalScope ordinal(api_, info_.ordinal);
   if (ordinal.result() != status::success) return driver_failure(api_, "hipSetDevice", ordinal.result());
   if (const Status s = call(); s != status::success) return driver_failure(api_, what, s, otherwise);
@@ -61,6 +67,7 @@ bool HipDevice::capturing() {
 }
 
 Result<void> HipDevice::outside_capture(const char* what) {
+  if (auto ok = alive(); !ok) return ok;
   if (!capturing()) return {};
   return fail(ErrorCode::capture_active,
               fmt::format("{} is not possible while a stream of HIP device {} is being captured; do it "
@@ -114,6 +121,7 @@ Result<Stream> HipDevice::create_stream() {
 }
 
 Result<void> HipDevice::destroy_stream(Stream stream) {
+  if (auto ok = alive(); !ok) return ok;
   {
     const std::scoped_lock lock(streams_mutex_);
     std::erase(streams_, stream);

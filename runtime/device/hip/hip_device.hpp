@@ -22,13 +22,14 @@
 #include <mutex>
 #include <vector>
 
-#include "runtime/device/device.hpp"
+#include "runtime/device/common/fork.hpp"
 #include "runtime/device/hip/library.hpp"
 
 namespace wavejit::device::hip {
 
 /// Errors: those of load_library.
 Result<int> count_devices(const OpenOptions& options);
+Result<Driver> driver(const OpenOptions& options);
 /// Errors: those of load_library; no_device (ordinal), driver (unknown layout of the driver's structs).
 Result<std::shared_ptr<Device>> open_device(int ordinal, const OpenOptions& options);
 
@@ -53,6 +54,7 @@ class HipDevice final : public Device, public std::enable_shared_from_this<HipDe
   ~HipDevice() override;
 
   [[nodiscard]] const Info& info() const override { return info_; }
+  [[nodiscard]] const ForkMark& made_in() const { return made_; }
   Result<std::shared_ptr<const Module>> load(std::span<const std::byte> code_object,
                                              std::string_view kernel) override;
   Result<void> launch(const Module& module, const Geometry& geometry, std::span<const std::byte> kernarg,
@@ -87,6 +89,10 @@ class HipDevice final : public Device, public std::enable_shared_from_this<HipDe
   template <class Call>
   Result<void> with_device(const char* what, Call call, ErrorCode otherwise = ErrorCode::driver);
 
+  /// Errors: no_device in a forked child.
+  [[nodiscard]] Result<void> alive() const;
+
+  ForkMark made_;
   std::shared_ptr<const Library> library_;
   const Api& api_;
   Info info_;

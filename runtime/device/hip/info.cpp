@@ -72,6 +72,8 @@ Result<Info> read_info(const Library& library, int ordinal) {
   info.kind = Kind::hip;
   info.ordinal = ordinal;
   info.driver_version = library.version;
+  info.driver = fmt::format("{} ({})", library.path, library.why);
+  info.driver_warning = library.warning;
   auto arch = arch_name(library, ordinal);
   if (!arch) return std::unexpected(std::move(arch.error()));
   info.target = arch->substr(0, arch->find(':'));
@@ -105,15 +107,23 @@ Result<Info> read_info(const Library& library, int ordinal) {
 }
 
 Result<int> count_devices(const OpenOptions& options) {
-  const auto library = load_library(options.hip_library);
+  const auto library = load_library(options);
   if (!library) return std::unexpected(library.error());
   return (*library)->devices;
+}
+
+Result<Driver> driver(const OpenOptions& options) {
+  const auto library = load_library(options);
+  if (!library) return std::unexpected(library.error());
+  const Library& l = **library;
+  return Driver{
+      .path = l.path, .why = l.why, .warning = l.warning, .version = l.version, .devices = l.devices};
 }
 
 Result<std::shared_ptr<Device>> open_device(int ordinal, const OpenOptions& options) {
   static std::mutex mutex;
   static std::map<std::pair<std::string, int>, std::weak_ptr<HipDevice>> opened;
-  auto library = load_library(options.hip_library);
+  auto library = load_library(options);
   if (!library) return std::unexpected(std::move(library.error()));
   if (ordinal < 0 || ordinal >= (*library)->devices) {
     return fail(ErrorCode::no_device,
@@ -124,7 +134,7 @@ Result<std::shared_ptr<Device>> open_device(int ordinal, const OpenOptions& opti
   if (auto device = slot.lock()) return device;
   auto info = read_info(**library, ordinal);
   if (!info) return std::unexpected(std::move(info.error()));
-  auto device = std::make_shared<HipDevice>(*std::move(library), *std::move(info));
+  std::shared_ptr<HipDevice> device(new HipDevice(*std::move(library), *std::move(info)), DestroyWhereMade{});
   slot = device;
   return device;
 }

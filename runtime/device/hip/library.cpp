@@ -3,34 +3,67 @@
 
 #include <dlfcn.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
-#include <array>
+#include <atomic>
 #include <cstdlib>
 #include <vector>
+
+#include "runtime/device/common/fork.hpp"
+#include "runtime/device/common/mapped_library.hpp"
 
 namespace wavejit::device::hip {
 namespace {
 
-std::vector<std::string> candidates(const std::string& path) {
-  if (!path.empty()) return {path};
-  if (const char* named = std::getenv("WAVEJIT_HIP_LIBRARY"); named != nullptr && *named != '\0')
-    return {named};
-  return {"libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5", "libamdhip64.so"};
-}
-
 struct Opened {
   std::string path;
   void* handle = nullptr;
+  std::string why, warning;
 };
 
-Result<Opened> open_first(const std::string& path) {
+/// The first of `names` that the loader takes.
+Result<Opened> open_first(const std::vector<std::string>& names, std::string why) {
   std::string reasons;
-  for (const std::string& name : candidates(path)) {
-    if (void* handle = dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL)) return Opened{name, handle};
+  for (const std::string& name : names) {
+    if (void* handle = dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL)) {
+      const std::string file = library_file(handle);
+      return Opened{file.empty() ? name : file, handle, why.empty() ? "the loader's " + name : why, {}};
+    }
     const char* reason = dlerror();
     reasons += fmt::format("{}{}", reasons.empty() ? "" : "; ", reason != nullptr ? reason : name);
   }
   return fail(ErrorCode::no_device, "the HIP library could not be loaded: " + reasons);
+}
+
+/// What the process has already; a handle of nullptr when there is none.
+Opened find_mapped() {
+  Opened first;
+  std::vector<std::string> others;
+  for (const std::string& path : mapped_libraries("libamdhip64")) {
+    void* handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
+    // A name alone does not make a HIP runtime.
+    if (handle == nullptr || dlsym(handle, "hipInit") == nullptr) continue;
+    if (first.handle == nullptr) {
+      first = {path, handle, "already loaded by this process", {}};
+    } else {
+      others.push_back(path);
+    }
+  }
+  if (!others.empty())
+    first.warning = fmt::format(
+        "this process has several HIP runtimes: {}, which is used because it was loaded first, and {}; "
+        "streams and "
+        "memory of another are foreign to it. WAVEJIT_HIP_LIBRARY names one",
+        first.path, fmt::join(others, ", "));
+  return first;
+}
+
+Result<Opened> open_library(const OpenOptions& options) {
+  if (!options.hip_library.empty()) return open_first({options.hip_library}, "named by the program");
+  const char* named = options.environment ? std::getenv("WAVEJIT_HIP_LIBRARY") : nullptr;
+  if (named != nullptr && *named != 0) return open_first({named}, "named by WAVEJIT_HIP_LIBRARY");
+  if (auto mapped = find_mapped(); mapped.handle != nullptr) return mapped;
+  return open_first({"libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5", "libamdhip64.so"}, {});
 }
 
 template <class Function>
@@ -92,15 +125,28 @@ Error driver_error(const Api& api, const char* call, Status status, ErrorCode ot
           {}};
 }
 
-Result<std::shared_ptr<const Library>> load_library(const std::string& path) {
-  const auto opened = open_first(path);
+Result<std::shared_ptr<const Library>> load_library(const OpenOptions& options) {
+  // Where HIP was first used. Initialising a copy of a used driver hangs or crashes.
+  static std::atomic<const ForkMark*> used = nullptr;
+  if (const ForkMark* mark = used.load(); mark != nullptr)
+    if (auto ok = mark->check("the HIP runtime"); !ok) return std::unexpected(std::move(ok.error()));
+  const auto opened = open_library(options);
   if (!opened) return std::unexpected(opened.error());
   auto api = resolve(*opened);
   if (!api) return std::unexpected(std::move(api.error()));
   auto library = std::make_shared<Library>();
   library->path = opened->path;
+  library->why = opened->why;
+  library->warning = opened->warning;
   library->api = *api;
-  if (auto ok = initialise(*library); !ok) return std::unexpected(std::move(ok.error()));
+  if (auto ok = initialise(*library); !ok) {
+    ok.error().message += fmt::format("; the HIP runtime is {} ({})", library->path, library->why);
+    return std::unexpected(std::move(ok.error()));
+  }
+  if (used.load() == nullptr) {
+    static const ForkMark first;
+    used = &first;
+  }
   return library;
 }
 

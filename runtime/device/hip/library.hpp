@@ -6,24 +6,25 @@
 #include <memory>
 #include <string>
 
-#include "generator/support/error.hpp"
+#include "runtime/device/device.hpp"
 #include "runtime/device/hip/api.hpp"
 
 namespace wavejit::device::hip {
 
 struct Library {
-  std::string path;  ///< as given to the loader
+  std::string path;     ///< its file, as the loader has it
+  std::string why;      ///< it is this one
+  std::string warning;  ///< that others are mapped, too
   Api api;
   int version = 0;  ///< HIP_VERSION: major * 10^7 + minor * 10^5 + patch
   int devices = 0;
 };
 
-/// `path` if not empty, else the environment's WAVEJIT_HIP_LIBRARY, else libamdhip64.so.7, .6, .5 and
-/// libamdhip64.so. Initialises the driver and counts its devices, anew at each call: a failure is not
-/// remembered.
-/// Errors: no_device (no library: the loader's reasons; no usable GPU: the driver's reason), driver (a
-/// function that is missing, by name).
-Result<std::shared_ptr<const Library>> load_library(const std::string& path);
+/// By the rule of OpenOptions::hip_library. Of several mapped ones the first that was loaded is taken.
+/// Initialises the driver and counts its devices, anew at each call: a failure is not remembered. Errors:
+/// no_device (no library: the loader's reasons; no usable GPU: the driver's reason; a parent of this process
+/// has used HIP through this function before it forked), driver (a function that is missing, by name).
+Result<std::shared_ptr<const Library>> load_library(const OpenOptions& options);
 
 /// The error of a failed driver call, with the driver's name and number of it. Codes of HIP that have a
 /// meaning of their own become out_of_memory, capture_active, no_device or wrong_architecture; the others

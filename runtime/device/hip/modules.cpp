@@ -57,6 +57,10 @@ HipDevice::~HipDevice() {
 }
 
 void HipDevice::retire(Loaded* loaded) noexcept {
+  if (made_.crossed()) {
+    delete loaded;  // the copy of the image; the module is the parent's
+    return;
+  }
   loaded->next = retired_.load(std::memory_order_relaxed);
   while (!retired_.compare_exchange_weak(loaded->next, loaded, std::memory_order_release)) {
   }
@@ -87,6 +91,7 @@ std::size_t HipDevice::unload_retired() {
 }
 
 std::size_t HipDevice::collect() {
+  if (made_.crossed()) return 0;
   const std::scoped_lock lock(load_mutex_);
   return unload_retired();
 }
@@ -116,6 +121,7 @@ Result<std::unique_ptr<HipDevice::Loaded>> HipDevice::load_locked(std::span<cons
 
 Result<std::shared_ptr<const Module>> HipDevice::load(std::span<const std::byte> code_object,
                                                       std::string_view kernel) {
+  if (auto ok = alive(); !ok) return std::unexpected(std::move(ok.error()));
   if (auto ok = check_target(code_object, info_.target_id); !ok)
     return std::unexpected(std::move(ok.error()));
   const std::scoped_lock lock(load_mutex_);
@@ -127,6 +133,7 @@ Result<std::shared_ptr<const Module>> HipDevice::load(std::span<const std::byte>
 }
 
 Result<CaptureState> HipDevice::capture_state(Stream stream) {
+  if (auto ok = alive(); !ok) return std::unexpected(std::move(ok.error()));
   const OrdinalScope ordinal(api_, info_.ordinal);
   int state = capture_none;
   if (const Status s = api_.hipStreamIsCapturing(stream, &state); s != status::success)
@@ -138,6 +145,7 @@ Result<CaptureState> HipDevice::capture_state(Stream stream) {
 
 Result<void> HipDevice::launch(const Module& module, const Geometry& geometry,
                                std::span<const std::byte> kernarg, Stream stream) {
+  if (auto ok = alive(); !ok) return ok;
   const auto* ours = dynamic_cast<const LoadedModule*>(&module);
   if (ours == nullptr || ours->device() != this) {
     return fail(ErrorCode::invalid_argument,

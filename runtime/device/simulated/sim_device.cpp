@@ -93,7 +93,7 @@ Result<std::shared_ptr<SimDevice>> SimDevice::create(const SimOptions& options) 
   if (target == nullptr) {
     return fail_field(ErrorCode::unknown_target, "simulated target", options.target, "one that has a table");
   }
-  std::shared_ptr<SimDevice> device(new SimDevice(options, *target));
+  std::shared_ptr<SimDevice> device(new SimDevice(options, *target), DestroyWhereMade{});
   device->streams_.emplace(nullptr,
                            std::make_shared<StreamState>(
                                [self = device.get()](const auto& image, const auto& geometry, auto kernarg) {
@@ -108,6 +108,7 @@ SimDevice::~SimDevice() {
 }
 
 Result<void> SimDevice::outside_capture(std::string_view what) const {
+  if (auto ok = made_.check(info_.name); !ok) return ok;
   if (capturing_ == 0) return {};
   return fail(ErrorCode::capture_active,
               fmt::format("{} is not possible while a stream of {} is being captured; do it before the "
@@ -116,6 +117,7 @@ Result<void> SimDevice::outside_capture(std::string_view what) const {
 }
 
 Result<std::shared_ptr<SimDevice::StreamState>> SimDevice::find_stream(Stream stream) const {
+  if (auto ok = made_.check(info_.name); !ok) return std::unexpected(std::move(ok.error()));
   const std::shared_lock lock(handles_);
   const auto it = streams_.find(stream);
   if (it == streams_.end()) {
@@ -125,6 +127,7 @@ Result<std::shared_ptr<SimDevice::StreamState>> SimDevice::find_stream(Stream st
 }
 
 Result<std::shared_ptr<SimEvent>> SimDevice::find_event(Event event) const {
+  if (auto ok = made_.check(info_.name); !ok) return std::unexpected(std::move(ok.error()));
   const std::shared_lock lock(handles_);
   const auto it = events_.find(event);
   if (it == events_.end()) {
@@ -176,11 +179,13 @@ Result<std::shared_ptr<const Module>> SimDevice::load(std::span<const std::byte>
 }
 
 void SimDevice::retire(std::shared_ptr<const SimImage> image) {
+  if (made_.crossed()) return;
   const std::scoped_lock lock(retired_mutex_);
   retired_.push_back(std::move(image));
 }
 
 std::size_t SimDevice::collect() {
+  if (made_.crossed()) return 0;
   const std::scoped_lock lock(retired_mutex_);
   // Images that queued work or a graph still needs are looked at again next time.
   if (capturing_ == 0) std::erase_if(retired_, [](const auto& image) { return image.use_count() == 1; });

@@ -26,6 +26,7 @@
 #include <map>
 #include <shared_mutex>
 
+#include "runtime/device/common/fork.hpp"
 #include "runtime/device/sim/memory.hpp"
 #include "runtime/device/simulated/work_queue.hpp"
 
@@ -45,6 +46,7 @@ class SimDevice final : public Device, public std::enable_shared_from_this<SimDe
   ~SimDevice() override;
 
   [[nodiscard]] const Info& info() const override { return info_; }
+  [[nodiscard]] const ForkMark& made_in() const { return made_; }
   Result<std::shared_ptr<const Module>> load(std::span<const std::byte> code_object,
                                              std::string_view kernel) override;
   Result<void> launch(const Module& module, const Geometry& geometry, std::span<const std::byte> kernarg,
@@ -90,6 +92,7 @@ class SimDevice final : public Device, public std::enable_shared_from_this<SimDe
   void drain_all();
   [[nodiscard]] Result<void> before_copy();
 
+  ForkMark made_;
   const target::Target& target_;
   sim::Options run_options_;
   Info info_;

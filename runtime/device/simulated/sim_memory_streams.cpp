@@ -75,6 +75,7 @@ void SimDevice::drain_all() {
 }
 
 Result<Stream> SimDevice::create_stream() {
+  if (auto ok = made_.check(info_.name); !ok) return std::unexpected(std::move(ok.error()));
   auto state = std::make_shared<StreamState>(
       [this](const SimImage& image, const Geometry& geometry, std::span<const std::byte> kernarg) {
         return execute(image, geometry, kernarg);
@@ -86,6 +87,7 @@ Result<Stream> SimDevice::create_stream() {
 }
 
 Result<void> SimDevice::destroy_stream(Stream stream) {
+  if (auto ok = made_.check(info_.name); !ok) return ok;
   if (stream == nullptr) return fail(ErrorCode::invalid_argument, "the default stream cannot be destroyed");
   std::shared_ptr<StreamState> state;
   {
@@ -113,6 +115,7 @@ Result<void> SimDevice::synchronise(Stream stream) {
 }
 
 Result<Event> SimDevice::create_event() {
+  if (auto ok = made_.check(info_.name); !ok) return std::unexpected(std::move(ok.error()));
   auto event = std::make_shared<SimEvent>();
   const Event handle = event.get();
   const std::unique_lock lock(handles_);
@@ -121,6 +124,7 @@ Result<Event> SimDevice::create_event() {
 }
 
 Result<void> SimDevice::destroy_event(Event event) {
+  if (auto ok = made_.check(info_.name); !ok) return ok;
   const std::unique_lock lock(handles_);
   if (events_.erase(event) != 0) return {};
   return fail(ErrorCode::invalid_argument, fmt::format("{} is not an event of {}", event, info_.unique));

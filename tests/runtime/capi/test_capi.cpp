@@ -114,6 +114,20 @@ TEST_CASE("An older program's shorter struct keeps the defaults of what it did n
   wavejit_engine_destroy(engine);
 }
 
+TEST_CASE("Without a GPU nobody simulates unasked: the error names the simulator", "[capi]") {
+  setenv("WAVEJIT_HIP_LIBRARY", "/nowhere/libamdhip64.so", 1);
+  wavejit_engine* engine = nullptr;
+  wavejit_engine_options options = WAVEJIT_ENGINE_OPTIONS_INIT;
+  options.cache_folder = "";
+  for (const char* devices : {static_cast<const char*>(nullptr), "", "auto"}) {
+    options.devices = devices;
+    CHECK(wavejit_engine_create(&options, &engine) == WAVEJIT_NO_DEVICE);
+    CHECK(std::string(wavejit_last_error()).find("\"sim\"") != std::string::npos);
+  }
+  CHECK(wavejit_engine_create(nullptr, &engine) == WAVEJIT_NO_DEVICE);
+  unsetenv("WAVEJIT_HIP_LIBRARY");
+}
+
 TEST_CASE("Plans are counted references that outlive their engine", "[capi]") {
   wavejit_engine* engine = make_engine();
   const wavejit_problem problem = small_problem();

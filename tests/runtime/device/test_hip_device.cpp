@@ -167,15 +167,26 @@ TEST_CASE("Threads load, launch and let go on two HIP devices at once", "[hip_de
   CHECK(driver.modules() == 0);
 }
 
-TEST_CASE("The environment names the HIP library, and auto falls back to the simulator", "[hip_device]") {
+TEST_CASE("The environment names the HIP library, and auto never simulates unasked", "[hip_device]") {
   const FakeDriver driver("6", "gfx1100");
   setenv("WAVEJIT_HIP_LIBRARY", driver.path().c_str(), 1);
   CHECK(must(device::open("auto"))->info().target_id == "gfx1100");
   CHECK(must(device::open(""))->info().kind == Kind::hip);
   CHECK(must(device::open("hip"))->info().kind == Kind::hip);
+  const auto refused = [](const char* name, std::string_view why) {
+    const auto opened = device::open(name);
+    REQUIRE_FALSE(opened);
+    CHECK(opened.error().code == ErrorCode::no_device);
+    INFO(opened.error().message);
+    CHECK(opened.error().message.find(why) != std::string::npos);
+    CHECK(opened.error().message.find("\"sim\"") != std::string::npos);
+  };
   driver.obey("devices");
-  CHECK(must(device::open("auto"))->info().kind == Kind::sim);
+  refused("auto", "hipErrorNoDevice");
   setenv("WAVEJIT_HIP_LIBRARY", "/nowhere/libamdhip64.so.6", 1);
-  CHECK(must(device::open(""))->info().kind == Kind::sim);
+  refused("", "/nowhere/libamdhip64.so.6");
+  const FakeDriver old("old");  // a library that is of no use is no GPU, either
+  setenv("WAVEJIT_HIP_LIBRARY", old.path().c_str(), 1);
+  refused("auto", "hipModuleLaunchKernel");
   unsetenv("WAVEJIT_HIP_LIBRARY");
 }

@@ -40,15 +40,19 @@ TEST_CASE("The same kernels run through every HIP version's driver", "[engine][h
   CHECK(right(**engine, *plan));
 }
 
-TEST_CASE("No library, no device: an error, and auto falls back to the simulator", "[engine][hip]") {
+TEST_CASE("No library, no device: an error, which names the simulator where auto was asked for",
+          "[engine][hip]") {
   EngineOptions options = quiet_options();
   options.devices = {"hip"};
   options.open.hip_library = "/nowhere/libamdhip64.so";
   CHECK(Engine::create(options).error().code == ErrorCode::no_device);
-  options.devices = {"auto"};
-  const auto engine = Engine::create(options);
-  REQUIRE(engine);
-  CHECK((*engine)->device()->info().kind == device::Kind::sim);
+  for (const std::vector<std::string>& devices : {std::vector<std::string>{"auto"}, {}}) {
+    options.devices = devices;
+    const auto engine = Engine::create(options);
+    REQUIRE_FALSE(engine);
+    CHECK(engine.error().code == ErrorCode::no_device);
+    CHECK(engine.error().message.find("\"sim\"") != std::string::npos);
+  }
   const FakeDriver driver("6", "gfx1151");
   CHECK(Engine::create(hip_options(driver, {"hip:1"})).error().code == ErrorCode::no_device);
 }

@@ -43,7 +43,6 @@ TEST_CASE("Variables stand in for what the program left at its default", "[engin
   const Set dump("WAVEJIT_DUMP_DIR", "/d");
   const Set generic("WAVEJIT_GENERIC", "1");
   const Set threads("WAVEJIT_THREADS", "3");
-  const Set library("WAVEJIT_HIP_LIBRARY", "/lib/x.so");
   EngineOptions options;
   engine::apply_environment(options);
   CHECK(options.devices == std::vector<std::string>{"sim:gfx1100", "sim"});
@@ -55,7 +54,6 @@ TEST_CASE("Variables stand in for what the program left at its default", "[engin
   CHECK(options.dump_folder == "/d");
   CHECK(options.generic);
   CHECK(options.threads == 3);
-  CHECK(options.open.hip_library == "/lib/x.so");
   EngineOptions mine;
   mine.devices = {"sim"};
   mine.cache_folder = "/mine";
@@ -80,9 +78,32 @@ TEST_CASE("A variable that makes no sense is said and left out; levels filter", 
   CHECK(options.cache_bytes == 0);
   CHECK(options.log_level == LogLevel::warning);
   CHECK(log.contains("WAVEJIT_CACHE_BYTES is many"));
+  // The level is the program's now, and wins.
   const Set off("WAVEJIT_LOG", "off");
   engine::apply_environment(options);
-  CHECK_FALSE(options.log);
+  CHECK(options.log);
+  EngineOptions left;
+  left.log = log.function();
+  engine::apply_environment(left);
+  CHECK_FALSE(left.log);
+  left.log = log.function();
+  const Set wrong("WAVEJIT_LOG", "loud");
+  engine::apply_environment(left);
+  CHECK(log.contains("WAVEJIT_LOG is loud"));
+}
+
+TEST_CASE("Where the program turns the environment off, not even the driver's name is read",
+          "[engine][environment]") {
+  const Set library("WAVEJIT_HIP_LIBRARY", "/nowhere/of/the/environment.so");
+  EngineOptions options = quiet_options();
+  options.devices = {"hip"};
+  const auto refused = [&] {
+    const auto engine = Engine::create(options);  // with whatever driver this process has mapped, if any
+    return !engine && engine.error().message.find("/nowhere/of/the/environment.so") != std::string::npos;
+  };
+  CHECK_FALSE(refused());
+  options.environment = true;
+  CHECK(refused());
 }
 
 }  // namespace

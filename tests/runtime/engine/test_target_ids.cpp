@@ -26,7 +26,8 @@ void write_bundle(const std::string& path, const std::string& target_id, std::op
   const target::Target& target = *target::find(target_id);
   const auto normalised = templates::normalise(problem(), target);
   std::vector<cache::Entry> entries;
-  for (const auto& s : *templates::select_configs(*normalised, target, rows.first, rows.last)) {
+  const auto selections = templates::select_configs(*normalised, target, rows.first, rows.last);
+  for (const auto& s : *selections) {
     for (unsigned stage = 0; stage < templates::stages(*normalised, s.config); ++stage) {
       auto parts = cache::key_parts(*normalised, s.config, target, target_id, stage);
       if (!build.empty()) parts->build = build;
@@ -156,7 +157,7 @@ TEST_CASE("A bundle that has the processor but not the kernel says once what dif
 
 TEST_CASE("Tuned rows follow the same rule, the most specific first", "[engine][target_id][tuning]") {
   const target::Target& target = *target::find("gfx942");
-  const auto normalised = templates::normalise(problem(), target);
+  const auto normalised = templates::normalise({.n = 4096, .k = 4096, .group = 128}, target);
   const auto choices = templates::select_configs(*normalised, target, 1, 8192);
   REQUIRE(choices);
   std::vector<std::string> configs;
