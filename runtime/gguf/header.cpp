@@ -10,7 +10,9 @@
 namespace wavejit::gguf {
 namespace {
 
-constexpr std::uint64_t most_dimensions = 4, longest_name = 64;  // docs/gguf.md
+constexpr std::uint64_t most_dimensions = 4;  // docs/gguf.md
+/// docs/gguf.md has 64, which programs built with a larger GGML_MAX_NAME exceed.
+constexpr std::uint64_t longest_name = 65535;
 /// Sizes and offsets stay where sums of two of them do not overflow.
 constexpr std::uint64_t most_bytes = std::numeric_limits<std::int64_t>::max();
 
@@ -67,44 +69,37 @@ Result<std::uint64_t> read_alignment(const Header& header, const Place& at) {
                 fmt::format("a power of two from 8 to {} (u32)", most));
 }
 
-Result<const TypeInfo*> read_type(Cursor& cursor, const std::string& what) {
-  const auto number = cursor.read<std::uint32_t>(what + ".type");
-  if (!number) return std::unexpected(number.error());
-  const TypeInfo* type = find_type(*number);
-  if (type == nullptr)
-    return cursor.place().bad(what + ".type", std::to_string(*number),
-                              fmt::format("a type of ggml's, 0 to {}", all_types().back().number),
-                              ErrorCode::unsupported);
-  if (type->block_elements == 0)
-    return cursor.place().bad(what + ".type", fmt::format("{}, {}, which is retired", *number, type->name),
-                              "a type that files may still use", ErrorCode::unsupported);
-  return type;
-}
-
 Result<std::vector<std::int64_t>> read_dimensions(Cursor& cursor, const std::string& what) {
   const auto count = cursor.read<std::uint32_t>(what + "'s number of dimensions");
   if (!count) return std::unexpected(count.error());
-  if (*count < 1 || *count > most_dimensions)
-    return cursor.place().bad(what + "'s number of dimensions", std::to_string(*count),
-                              fmt::format("1 to {}", most_dimensions));
   std::vector<std::int64_t> dimensions;
   for (std::uint32_t i = 0; i < *count; ++i) {
     const std::string field = fmt::format("{}.dimensions[{}]", what, i);
     const auto size = cursor.read<std::uint64_t>(field);
     if (!size) return std::unexpected(size.error());
-    if (*size < 1 || *size > most_bytes)
-      return cursor.place().bad(field, std::to_string(*size), "between 1 and 2^63 - 1");
+    if (*size > most_bytes) return cursor.place().bad(field, std::to_string(*size), "between 0 and 2^63 - 1");
     dimensions.push_back(static_cast<std::int64_t>(*size));
   }
   return dimensions;
 }
 
-/// Bytes of the tensor, from its type and dimensions.
+/// What keeps the values from being read and the size from being known; empty if nothing does.
+std::string unusable(const Tensor& t) {
+  if (t.type == nullptr) return fmt::format("type {} unknown", t.type_number);
+  if (t.type->block_elements == 0) return fmt::format("type {} ({}) retired", t.type_number, t.type->name);
+  if (t.dimensions.empty() || t.dimensions.size() > most_dimensions)
+    return fmt::format("{} dimensions, not 1 to {}", t.dimensions.size(), most_dimensions);
+  if (std::ranges::find(t.dimensions, 0) != t.dimensions.end()) return "no elements: a dimension is 0";
+  if (static_cast<std::uint64_t>(t.row_elements()) % t.type->block_elements != 0)
+    return fmt::format("rows of {} elements, no multiple of {}, the block of {}", t.row_elements(),
+                       t.type->block_elements, t.type->name);
+  return {};
+}
+
+/// Bytes of the tensor, from its type and dimensions; 0 where they do not say.
 Result<std::uint64_t> bytes_of(const Tensor& t, const std::string& what, const Place& at) {
+  if (!t.unusable.empty()) return 0;
   const auto row = static_cast<std::uint64_t>(t.row_elements());
-  if (row % t.type->block_elements != 0)
-    return at.bad(what + ".dimensions[0]", std::to_string(row),
-                  fmt::format("a multiple of {}, the block of {}", t.type->block_elements, t.type->name));
   std::uint64_t bytes = row / t.type->block_elements;
   const auto times = [&](std::uint64_t by) {
     if (bytes > most_bytes / by) return false;
@@ -132,9 +127,11 @@ Result<Tensor> read_tensor(Cursor& cursor, std::uint64_t index, const Header& he
   auto dimensions = read_dimensions(cursor, what);
   if (!dimensions) return std::unexpected(std::move(dimensions.error()));
   t.dimensions = *std::move(dimensions);
-  const auto type = read_type(cursor, what);
+  const auto type = cursor.read<std::uint32_t>(what + ".type");
   if (!type) return std::unexpected(type.error());
-  t.type = *type;
+  t.type_number = *type;
+  t.type = find_type(*type);
+  t.unusable = unusable(t);
   const auto bytes = bytes_of(t, what, cursor.place());
   if (!bytes) return std::unexpected(bytes.error());
   const auto offset = cursor.read<std::uint64_t>(what + ".offset");
@@ -162,14 +159,20 @@ Result<void> read_tensors(Cursor& cursor, std::uint64_t count, Header& header) {
   return {};
 }
 
-/// Inside `data` bytes, and no byte in two tensors. Turns offsets into places in the file.
+/// Inside `data` bytes, and no byte in two tensors whose size is known. Turns offsets into places in the
+/// file.
 Result<void> place_tensors(Header& header, std::uint64_t data, Data wanted, const Place& at) {
   std::vector<Tensor*> sorted;
   sorted.reserve(header.tensors.size());
   for (Tensor& t : header.tensors) sorted.push_back(&t);
   std::ranges::sort(sorted, {}, &Tensor::begin);
   const Tensor* before = nullptr;
-  for (Tensor* t : sorted) {
+  for (std::size_t i = 0; i < sorted.size(); ++i) {
+    Tensor* t = sorted[i];
+    if (!t->unusable.empty()) {
+      t->end = std::max(t->begin, i + 1 < sorted.size() ? sorted[i + 1]->begin : data);
+      continue;
+    }
     const std::string what = fmt::format("tensor {}.offset", name_text(t->name));
     if (before != nullptr && t->begin < before->end)
       return at.bad(what, std::to_string(t->begin),
@@ -179,10 +182,10 @@ Result<void> place_tensors(Header& header, std::uint64_t data, Data wanted, cons
                     fmt::format("such that it ends within the {} bytes of data", data));
     before = t;
   }
-  if (before != nullptr && before->end > most_bytes - header.data_begin)
-    return at.bad(fmt::format("tensor {}.offset", name_text(before->name)), std::to_string(before->begin),
-                  "such that the tensor ends below 2^63");
   for (Tensor& t : header.tensors) {
+    if (t.end > most_bytes - header.data_begin)
+      return at.bad(fmt::format("tensor {}.offset", name_text(t.name)), std::to_string(t.begin),
+                    "such that the tensor ends below 2^63");
     t.begin += header.data_begin;
     t.end += header.data_begin;
   }
@@ -190,6 +193,10 @@ Result<void> place_tensors(Header& header, std::uint64_t data, Data wanted, cons
 }
 
 }  // namespace
+
+std::string Tensor::type_name() const {
+  return type != nullptr ? std::string(type->name) : fmt::format("type {}", type_number);
+}
 
 std::int64_t Tensor::rows() const {
   std::int64_t rows = 1;
@@ -217,8 +224,8 @@ std::string name_text(std::string_view name) {
 
 Result<Header> parse_header(std::span<const std::byte> head, std::uint64_t file_bytes, std::string_view file,
                             Data data) {
-  constexpr std::uint64_t least_entry = 8 + 1 + 4 + 1;           // key, type, value
-  constexpr std::uint64_t least_tensor = 8 + 1 + 4 + 8 + 4 + 8;  // name, one dimension, type, offset
+  constexpr std::uint64_t least_entry = 8 + 1 + 4 + 1;       // key, type, value
+  constexpr std::uint64_t least_tensor = 8 + 1 + 4 + 4 + 8;  // name, number of dimensions, type, offset
   Cursor cursor(head, Place{file});
   Header header;
   const auto version = read_version(cursor);

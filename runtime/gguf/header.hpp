@@ -8,8 +8,10 @@
 //
 // Nobody vouches for a file: every count and length is checked against the bytes that are there before it is
 // used, memory is taken in proportion to the file's true size only, and an error (ErrorCode::io; unsupported
-// for versions and types that exist but are not read) names the file, the part, what it says and what would
-// be right. Tensors lie inside the file, aligned and apart; gaps are taken.
+// for versions that exist but are not read) names the file, the part, what it says and what would be right.
+// Tensors whose size is known lie inside the file, aligned and apart; gaps are taken. A tensor of a type that
+// we do not know, or of a shape that the format does not have, is listed as unusable and takes nothing from
+// the others.
 #pragma once
 
 #include <cstddef>
@@ -57,10 +59,15 @@ struct Value {
 
 struct Tensor {
   std::string name;
-  const TypeInfo* type = nullptr;
-  std::vector<std::int64_t> dimensions;  ///< 1 to 4; the first is a row's length
-  std::uint64_t begin = 0, end = 0;      ///< bytes of the file
+  std::uint32_t type_number = 0;
+  const TypeInfo* type = nullptr;        ///< nullptr where nobody told us of the number
+  std::vector<std::int64_t> dimensions;  ///< 1 to 4, unless unusable; the first is a row's length
+  /// Bytes of the file; of an unusable tensor, whose size is not known, up to what follows it at most.
+  std::uint64_t begin = 0, end = 0;
+  std::string unusable;  ///< why its values cannot be read, a clause; the next three are of usable tensors
 
+  /// "q4_k", or "type 137".
+  [[nodiscard]] std::string type_name() const;
   [[nodiscard]] std::int64_t row_elements() const { return dimensions.front(); }
   [[nodiscard]] std::uint64_t row_bytes() const {
     return static_cast<std::uint64_t>(row_elements()) / type->block_elements * type->block_bytes;

@@ -170,6 +170,26 @@ TEST_CASE("bytes of a kernel with idle lanes are not counted as served by full l
   CHECK(j.at("totals").at("kquant_full_lane_bytes") == 0);
 }
 
+TEST_CASE("a tensor of an unknown type is named, and the others are served", "[cli][gguf]") {
+  const Folder folder;
+  gguf::Pieces p;
+  p.tensors = {gguf::tensor("blk.0.up.weight", {512, 5}, 12, 0),
+               gguf::tensor("blk.0.new.weight", {512, 5}, 137, 1440),
+               gguf::tensor("blk.0.old.weight", {512, 5}, 4, 1504)};
+  for (unsigned row = 0; row < 5; ++row) p.data += q4_k_block(1 + row, 3) + q4_k_block(2, row);
+  p.data += std::string(128, '\x11');
+  write_text(folder.file("m.gguf"), p.bytes());
+  const auto j = folder.wavejit("model m.gguf --json").json();
+  CHECK(j.at("tensors").at(0).at("kernel") == "kquant q4_k");
+  CHECK(j.at("tensors").at(1).at("because") == "type 137 unknown");
+  CHECK(j.at("tensors").at(2).at("because") == "type 4 (q4_2) retired");
+  CHECK(folder.wavejit("model m.gguf").out.find("type 137 unknown") != std::string::npos);
+  CHECK(folder.wavejit("run --gguf m.gguf --tensor blk.0.up.weight").code == 0);
+  const Ran ran = folder.wavejit("run --gguf m.gguf --tensor blk.0.new.weight");
+  CHECK(ran.code == 2);
+  CHECK(ran.err.find("\"blk.0.new.weight\" is type 137 unknown") != std::string::npos);
+}
+
 TEST_CASE("models that cannot be read are refused with what is wrong", "[cli][gguf]") {
   const Folder folder;
   const auto refused = [&](const std::string& arguments, const std::string& what) {

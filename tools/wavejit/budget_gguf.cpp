@@ -56,7 +56,7 @@ class Reader {
   WeightRow row_of(const gguf::Tensor& t) {
     WeightRow row;
     row.name = t.name;
-    row.type = t.type->name;
+    row.type = t.type_name();
     row.shape = t.dimensions;
     row.stored_bytes = t.end - t.begin;
     row.bytes = static_cast<double>(row.stored_bytes);
@@ -65,6 +65,10 @@ class Reader {
       row.served = NoKernel{because};
       return row;
     };
+    if (!t.unusable.empty()) {
+      row.served = NoKernel{t.unusable};
+      return row;
+    }
     const auto one_row = static_cast<double>(t.row_bytes());
     if (decoded_layers_ >= 0 && layer_of(t.name) >= decoded_layers_)
       return nothing(0, "of a layer that predicts further tokens, which plain decoding leaves out");

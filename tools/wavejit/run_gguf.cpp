@@ -53,6 +53,9 @@ Result<Matrix> matrix_of(const gguf::File& file, const GgufRun& options) {
   const auto found = file.find(options.tensor);
   if (!found) return bad("tensor", gguf::name_text(options.tensor), known_tensors(file));
   const gguf::Tensor& t = *found->tensor;
+  if (!t.unusable.empty())
+    return fail_field(ErrorCode::unsupported, gguf::name_text(t.name), t.unusable,
+                      "a tensor that can be read, of type q4_k, q5_k, q6_k, q8_0 or q4_0");
   const auto* type =
       std::ranges::find(types, t.type->name, [](kquant::Type k) { return templates::name(k); });
   if (type == types.end())
