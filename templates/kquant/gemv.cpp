@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <bit>
 
 #include "templates/kquant/entry.hpp"
 #include "templates/kquant/pass.hpp"
@@ -38,6 +39,7 @@ class Gemv {
   void main_loop(Pass& pass, std::int64_t trips);
   void sum_lanes();
   void sum_rows();
+  void unscale();
   void store();
 
   ir::Builder b_;
@@ -80,7 +82,7 @@ void Gemv::row_descriptors() {
     b_.emit(s_addc_u32, {base.slice(1)}, {weights_.slice(1), base.slice(1)});
     Operand phase;
     if (bytes % 4 != 0) {
-      // The dword that an odd row of Q6_K starts in belongs to the row before: the base moves down to it.
+      // Every other row starts in the middle of a dword, which the row before shares: the base moves down.
       phase = b_.sgpr("phase");
       b_.emit(s_and_b32, {phase}, {base.slice(0), imm(2)});
       b_.emit(s_and_b32, {base.slice(0)}, {base.slice(0), imm(-4)});
@@ -126,13 +128,16 @@ void Gemv::main_loop(Pass& pass, std::int64_t trips) {
 }
 
 /// Passes of four (in wave64 eight) superblocks in the loop, then narrower ones over what is left, of which
-/// in wave64 the last may be a half one. Those are loaded before the loop, where they wait for nobody; but
-/// after it where many activations would fill the registers.
+/// in wave64 the last may be a half one. A superblock that lacks blocks is never in the loop: the row's end
+/// is the descriptor's, which not every reading of the bounds rule compares with an offset in an SGPR. The
+/// rest is loaded before the loop, where it waits for nobody; but after it where many activations, or a pass
+/// as wide as the loop's, would fill the registers.
 void Gemv::passes() {
-  const std::int64_t blocks = p_.k / superblock, trips = blocks / covered(widest);
+  const std::int64_t blocks = superblocks(p_.k), trips = p_.k / superblock / covered(widest);
   std::vector<std::unique_ptr<Pass>> rest;
   std::int64_t first = trips * covered(widest);
-  for (const unsigned width : {2U, 1U}) {
+  const bool wide = blocks - first == covered(widest);
+  for (const unsigned width : {widest, 2U, 1U}) {
     if (blocks - first < covered(width)) continue;
     rest.push_back(make_pass(context_, width, first));
     first += covered(width);
@@ -149,7 +154,7 @@ void Gemv::passes() {
       pass->load(no_offset(b_), no_offset(b_));
     }
   };
-  const bool early = p_.m <= 2;
+  const bool early = p_.m <= 2 && !wide;
   if (early) load_rest();
   if (main) main_loop(*main, trips);
   b_.block("rest", "superblocks left over; sum over lanes");
@@ -164,6 +169,12 @@ void Gemv::sum_lanes() {
     for (const Operand& acc : acc_) butterfly(b_, b_.emit(v_add_f32, {acc}, {acc, acc}), distance);
   if (wave64()) return sum_rows();
   add_other_half(b_, acc_, context_.constant(0x76543210), context_.constant(0xFEDCBA98));
+}
+
+/// Takes the factor of the activations' scales out of the sums.
+void Gemv::unscale() {
+  constexpr float factor = 1U << -activation_scale;
+  for (const Operand& acc : acc_) b_.emit(v_mul_f32, {acc}, {imm(std::bit_cast<std::uint32_t>(factor)), acc});
 }
 
 /// The sums of four rows of lanes, which end in the last of them: row 1 gets row 0's, 3 gets 2's, then 3 gets
@@ -235,6 +246,7 @@ void Gemv::run() {
   }
   passes();
   sum_lanes();
+  unscale();
   store();
   b_.block("end", "");
   b_.emit(s_endpgm, {}, {});

@@ -2,10 +2,12 @@
 // Decode with GGUF K-quant weights: output[m, n] = sum over k of dequantised(weights[n, k]) * x[m, k] for 1
 // to 8 rows of activations, f32 output. Weights stay as the file has them: a row is K / 256 superblocks of
 // 144 (Q4_K), 176 (Q5_K) or 210 (Q6_K) bytes, without padding; of Q8_0 and Q4_0, whose blocks have 32
-// elements, eight blocks in a row are such a superblock, 272 or 144 bytes. Activations are quantised
-// beforehand, 320 bytes for every 256 elements: int8 q[256], then for each 32 elements f32 d and f32 s, x
-// being about d * q and s the sum of the 32 originals (Q8_1, with d and s in f32 so that they do not overflow
-// as f16 would). quantise.hpp makes them.
+// elements, eight blocks in a row are such a superblock, 272 or 144 bytes, and the last may have fewer.
+// Activations are quantised beforehand, 320 bytes for every 256 elements: int8 q[256], then for each 32
+// elements f32 d * 2^-16 and f32 s * 2^-16, x being about d * q and s the sum of the 32 originals (Q8_1, with
+// d and s in f32 so that they do not overflow as f16 would, and so much smaller that products and sums of
+// finite activations do not overflow before the output does). A row whose K is no multiple of 256 ends with
+// blocks of zeros. quantise.hpp makes them.
 //
 // One wave computes `rows` rows. The lanes of a load share superblocks: with 16 bytes a lane, 32 lanes read
 // the quants of four neighbouring superblocks; what is left of a row after the fours is read with 8 or 4
@@ -27,15 +29,21 @@ using Type = GgufType;
 inline constexpr std::int64_t superblock = 256;              ///< elements
 inline constexpr std::int64_t activation_block_bytes = 320;  ///< of a superblock of activations
 inline constexpr unsigned max_m = 8;
+inline constexpr int activation_scale = -16;  ///< log2 of what d and s are multiplied by
 
+/// Elements that K is a multiple of: 256, of Q8_0 and Q4_0 32.
+std::int64_t block_elements(Type type);
 /// Bytes of a superblock of weights.
 std::int64_t block_bytes(Type type);
+/// Of a row of `k` elements, the last one whole or not.
+inline std::int64_t superblocks(std::int64_t k) { return (k + superblock - 1) / superblock; }
 
 struct Problem {
   Type type = Type::q4_k;
   std::int64_t n = 0;  ///< rows of weights, 1 up to 2^31 - 1
-  std::int64_t k = 0;  ///< a multiple of 256; a row of weights or activations stays below 2^30 bytes
-  unsigned m = 1;      ///< rows of activations, 1 to 8: a constant of the code
+  std::int64_t k =
+      0;  ///< a multiple of block_elements(type); a row of weights or activations stays below 2^30 bytes
+  unsigned m = 1;  ///< rows of activations, 1 to 8: a constant of the code
 };
 
 /// Bytes of a row of weights.

@@ -84,10 +84,25 @@ Pass::RunPlace Pass::place_run(const Operand& address, unsigned dwords) {
   return place;
 }
 
+/// Only the last dword's lower half is wanted. Its upper half is beyond the row, and the dword out of bounds,
+/// where a row of blocks of 32 ends in the middle of a dword.
 Pass::Run Pass::fetch_run(const RunPlace& place, unsigned dwords, const Operand& descriptor,
                           const Operand& offset, std::int32_t immediate) {
-  return {fetch(wide_load(dwords), "quants", dwords, place.first, descriptor, offset, immediate),
-          fetch(buffer_load_b32, "last", 1, place.last, descriptor, offset, immediate), place.shift};
+  const bool half = block_elements(c_.p.type) != superblock && row_bytes(c_.p) % 4 != 0;
+  return {
+      fetch(wide_load(dwords), "quants", dwords, place.first, descriptor, offset, immediate),
+      fetch(half ? buffer_load_u16 : buffer_load_b32, "last", 1, place.last, descriptor, offset, immediate),
+      place.shift};
+}
+
+std::vector<Operand> Pass::phases() const {
+  bool differ = false;
+  for (const Operand& phase : c_.phases) differ = differ || phase.is_reg();
+  return differ ? c_.phases : std::vector{Operand{}};
+}
+
+void Pass::add(const Operand& phase, const Operand& address) {
+  if (phase.is_reg()) b_.emit(v_add_nc_u32, {address}, {phase, address});
 }
 
 Operand Pass::dword(const Run& run, unsigned i) {

@@ -61,6 +61,10 @@ class Pass {
   [[nodiscard]] unsigned wave_size() const { return b_.kernel().target->wave_size; }
   isa::Operand fetch(isa::Opcode op, const char* name, unsigned dwords, const isa::Operand& address,
                      const isa::Operand& descriptor, const isa::Operand& offset, std::int32_t immediate = 0);
+  /// Of the rows, whose addresses differ where their phases do: one entry, or one per row.
+  [[nodiscard]] std::vector<isa::Operand> phases() const;
+  /// Adds a phase, if it is one.
+  void add(const isa::Operand& phase, const isa::Operand& address);
   [[nodiscard]] std::int64_t lane_bytes() const { return std::int64_t{4} * width_; }
   static isa::Opcode wide_load(unsigned dwords);
   [[nodiscard]] isa::Opcode wide_load() const { return wide_load(width_); }
@@ -71,6 +75,14 @@ class Pass {
   struct Run {
     isa::Operand dwords, last, shift;
   };
+  /// A block's f16 d and the run that a lane takes of its quants (Q8_0, Q4_0).
+  struct BlockPlace {
+    RunPlace quants;
+    isa::Operand scale;
+  };
+  [[nodiscard]] const BlockPlace& of_row(std::size_t row) const {
+    return places_[places_.size() == 1 ? 0 : row];
+  }
   /// `address`: of the run's first byte, a multiple of 2.
   RunPlace place_run(const isa::Operand& address, unsigned dwords);
   Run fetch_run(const RunPlace& place, unsigned dwords, const isa::Operand& descriptor,
@@ -94,6 +106,7 @@ class Pass {
   isa::Operand index_, group_;  ///< lane's place in its superblock's lanes; which superblock (none if one)
   isa::Operand chunk_, byte_;   ///< of the lane's first quant byte p: p / 32, p % 32
   isa::Operand x_address_, d_address_;
+  std::vector<BlockPlace> places_;                ///< as phases()
   std::vector<isa::Operand> x_low_, x_high_, d_;  ///< per row of activations
 };
 

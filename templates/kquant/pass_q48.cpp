@@ -18,8 +18,13 @@ void PassQ8::setup() {
   const Operand superblock_index = binary(v_lshrrev_b32, "superblock", imm(3), block);
   const Operand in_superblock = binary(v_and_b32, "block_in_superblock", imm(7), block);
   const std::int64_t base = first_ * block_bytes(Type::q8_0), x_base = first_ * activation_block_bytes;
-  scale_at_ = existing(linear("scale_at", base, {{block, 34}}));
-  quants_at_ = place_run(linear("quants_at", base + 2, {{block, 34}, {part, read_bytes()}}), dwords());
+  for (const Operand& phase : phases()) {
+    const Operand scale = linear("scale_at", base, {{block, 34}}),
+                  quants = linear("quants_at", base + 2, {{block, 34}, {part, read_bytes()}});
+    add(phase, scale);
+    add(phase, quants);
+    places_.push_back({place_run(quants, dwords()), existing(scale)});
+  }
   x_address_ = existing(
       linear("x_at", x_base,
              {{superblock_index, activation_block_bytes}, {in_superblock, 32}, {part, read_bytes()}}));
@@ -30,11 +35,11 @@ void PassQ8::setup() {
 void PassQ8::load(const Operand& weights, const Operand& activations) {
   for (auto* list : {&scales_, &x_, &d_}) list->clear();
   quants_.clear();
-  for (const Operand& row : c_.rows)
+  for (std::size_t r = 0; r < c_.rows.size(); ++r)
     for (unsigned i = 0; i < reads(); ++i) {
       const auto at = static_cast<std::int32_t>(i * superblocks_per_read() * block_bytes(Type::q8_0));
-      quants_.push_back(fetch_run(quants_at_, dwords(), row, weights, at));
-      scales_.push_back(fetch(buffer_load_u16, "d", 1, scale_at_, row, weights, at));
+      quants_.push_back(fetch_run(of_row(r).quants, dwords(), c_.rows[r], weights, at));
+      scales_.push_back(fetch(buffer_load_u16, "d", 1, of_row(r).scale, c_.rows[r], weights, at));
     }
   for (const Operand& column : c_.columns)
     for (unsigned i = 0; i < reads(); ++i) {
@@ -71,9 +76,14 @@ void PassQ4::setup() {
   const Operand part = binary(v_and_b32, "part", imm(parts - 1), index_);
   const std::int64_t bytes = block_bytes(Type::q4_0), base = first_ * bytes,
                      x_base = first_ * activation_block_bytes;
-  scale_at_ = existing(linear("scale_at", base, {{group_, bytes}, {block, 18}}));
-  quants_at_ =
-      place_run(linear("quants_at", base + 2, {{group_, bytes}, {block, 18}, {part, lane_bytes()}}), width_);
+  for (const Operand& phase : phases()) {
+    const Operand scale = linear("scale_at", base, {{group_, bytes}, {block, 18}}),
+                  quants =
+                      linear("quants_at", base + 2, {{group_, bytes}, {block, 18}, {part, lane_bytes()}});
+    add(phase, scale);
+    add(phase, quants);
+    places_.push_back({place_run(quants, width_), existing(scale)});
+  }
   x_address_ =
       existing(linear("x_at", x_base, {{group_, activation_block_bytes}, {block, 32}, {part, lane_bytes()}}));
   d_address_ =
@@ -83,9 +93,9 @@ void PassQ4::setup() {
 void PassQ4::load(const Operand& weights, const Operand& activations) {
   for (auto* list : {&scales_, &d_}) list->clear();
   quants_.clear();
-  for (const Operand& row : c_.rows) {
-    quants_.push_back(fetch_run(quants_at_, width_, row, weights));
-    scales_.push_back(fetch(buffer_load_u16, "d", 1, scale_at_, row, weights));
+  for (std::size_t r = 0; r < c_.rows.size(); ++r) {
+    quants_.push_back(fetch_run(of_row(r).quants, width_, c_.rows[r], weights));
+    scales_.push_back(fetch(buffer_load_u16, "d", 1, of_row(r).scale, c_.rows[r], weights));
   }
   load_activations(activations, 16);
   for (const Operand& column : c_.columns)

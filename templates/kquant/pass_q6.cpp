@@ -26,7 +26,7 @@ PassQ6::Addresses PassQ6::addresses(const Operand& phase) {
   const auto at = [&](const char* name, std::int64_t constant, std::initializer_list<Term> terms) {
     const Operand address = linear(name, first_ * block + constant, terms);
     if (group_.is_reg()) b_.emit(v_mad_u32_u24, {address}, {group_, factor(block), address});
-    if (phase.is_reg()) b_.emit(v_add_nc_u32, {address}, {phase, address});
+    add(phase, address);
     return address;
   };
   a.low = place_run(at("low_at", 0, {{index_, lane_bytes()}}), width_);
@@ -43,10 +43,7 @@ void PassQ6::setup() {
   quarter_ = binary(v_and_b32, "quarter", imm(1), chunk_);
   high_low_ = binary(v_lshlrev_b32, "bits_of_low", imm(1), quarter_);
   high_high_ = binary(v_add_nc_u32, "bits_of_high", imm(4), high_low_);
-  bool differ = false;
-  for (const Operand& phase : c_.phases) differ = differ || phase.is_reg();
-  for (std::size_t r = 0; r < (differ ? c_.rows.size() : 1); ++r)
-    addresses_.push_back(addresses(c_.phases[r]));
+  for (const Operand& phase : phases()) addresses_.push_back(addresses(phase));
   const std::int64_t base = first_ * activation_block_bytes;
   x_address_ = existing(
       linear("x_at", base, {{group_, activation_block_bytes}, {half_, 128}, {quarter_, 32}, {byte_, 1}}));

@@ -65,8 +65,6 @@ class PassQ8 final : public Pass {
   [[nodiscard]] unsigned dwords() const { return width_ == 1 ? 2 : 4; }
   [[nodiscard]] std::int64_t superblocks_per_read() const { return wave_size() * dwords() / 64; }
   [[nodiscard]] std::int64_t read_bytes() const { return std::int64_t{4} * dwords(); }
-  RunPlace quants_at_;
-  isa::Operand scale_at_;
   std::vector<Run> quants_;           ///< per row and read
   std::vector<isa::Operand> scales_;  ///< per row and read
   std::vector<isa::Operand> x_;       ///< per row of activations and read
@@ -80,8 +78,6 @@ class PassQ4 final : public Pass {
   void multiply(const std::vector<isa::Operand>& acc) override;
 
  private:
-  RunPlace quants_at_;
-  isa::Operand scale_at_;
   std::vector<Run> quants_;           ///< per row
   std::vector<isa::Operand> scales_;  ///< per row
 };

@@ -32,15 +32,22 @@ std::int64_t block_bytes(Type type) {
   return bytes[static_cast<std::size_t>(type)];
 }
 
-std::int64_t row_bytes(const Problem& p) { return p.k / superblock * block_bytes(p.type); }
+std::int64_t block_elements(Type type) { return type == Type::q8_0 || type == Type::q4_0 ? 32 : superblock; }
 
-std::int64_t activation_row_bytes(const Problem& p) { return p.k / superblock * activation_block_bytes; }
+std::int64_t row_bytes(const Problem& p) {
+  return p.k / block_elements(p.type) * block_bytes(p.type) / (superblock / block_elements(p.type));
+}
+
+std::int64_t activation_row_bytes(const Problem& p) { return superblocks(p.k) * activation_block_bytes; }
 
 Result<Problem> normalise(const Problem& p, const target::Target& /*target*/) {
   if (p.type > Type::q4_0)
     return bad("weight_type", static_cast<std::int64_t>(p.type), "q4_k, q5_k, q6_k, q8_0 or q4_0");
   if (p.n < 1 || p.n > 0x7FFFFFFF) return bad("n", p.n, "between 1 and 2^31 - 1");
-  if (p.k < superblock || p.k % superblock != 0) return bad("k", p.k, "a multiple of 256, at least 256");
+  const std::int64_t block = block_elements(p.type);
+  if (p.k < block || p.k % block != 0)
+    return bad("k", p.k,
+               fmt::format("a multiple of {0}, the block of {1}, at least {0}", block, name(p.type)));
   if (p.k > max_row_bytes / activation_block_bytes * superblock)
     return bad("k", p.k, "such that a row of activations, 320 bytes for 256 elements, is at most 2^30 bytes");
   if (p.m < 1 || p.m > max_m) return bad("m", p.m, "between 1 and 8");

@@ -9,6 +9,7 @@
 
 #include "generator/ir/builder.hpp"
 #include "templates/kquant/entry.hpp"
+#include "templates/scalar_math.hpp"
 
 namespace wavejit::templates::kquant {
 namespace {
@@ -24,7 +25,7 @@ class Quantiser {
   void run();
 
  private:
-  Operand descriptor(const char* name, const Operand& base, std::int64_t bytes);
+  Operand descriptor(const char* name, const Operand& base, std::int64_t bytes, std::int64_t lacking = 0);
   std::vector<Operand> load();
   Operand binary(isa::Opcode op, const char* name, const Operand& a, const Operand& b);
   Operand fma(const char* name, const Operand& a, const Operand& b, const Operand& c);
@@ -41,19 +42,36 @@ class Quantiser {
   const unsigned per_lane_;  ///< elements: 8 in wave32, 4 in wave64
   const unsigned sharing_;   ///< lanes that share a block of 32
   Entry entry_;
+  Operand factor_;  ///< of d and s
 };
 
-/// Superblock `workgroup`'s own bytes of a tensor; none where the grid has more than the tensor.
-Operand Quantiser::descriptor(const char* name, const Operand& base, std::int64_t bytes) {
+/// Superblock `workgroup`'s own bytes of a tensor; none where the grid has more than the tensor. A row's last
+/// one is `lacking` bytes short, by which every later row lies nearer to the base.
+Operand Quantiser::descriptor(const char* name, const Operand& base, std::int64_t bytes,
+                              std::int64_t lacking) {
   const Operand d = b_.sgpr(name, 4);
   const Operand at = b_.sgpr("superblock_at", 2);
   b_.emit(s_mul_hi_u32, {at.slice(1)}, {entry_.workgroup, imm(bytes)});
   b_.emit(s_mul_i32, {at.slice(0)}, {entry_.workgroup, imm(bytes)});
+  Operand length = imm(bytes);
+  if (lacking != 0) {
+    const std::int64_t in_row = superblocks(p_.k);
+    const Quotient row = divide_with_rest(b_, "row", entry_.workgroup, in_row);
+    const Operand before = b_.sgpr("lacking_before", 2);
+    b_.emit(s_mul_hi_u32, {before.slice(1)}, {row.quotient, imm(lacking)});
+    b_.emit(s_mul_i32, {before.slice(0)}, {row.quotient, imm(lacking)});
+    b_.emit(s_sub_u32, {at.slice(0)}, {at.slice(0), before.slice(0)});
+    b_.emit(s_subb_u32, {at.slice(1)}, {at.slice(1), before.slice(1)});
+    length = b_.sgpr("length");
+    b_.emit(s_mov_b32, {length}, {imm(bytes)});
+    b_.emit(s_cmp_eq_u32, {}, {row.remainder, imm(in_row - 1)});
+    b_.note("the row's last").emit(s_cselect_b32, {length}, {imm(bytes - lacking), length});
+  }
   b_.emit(s_add_u32, {d.slice(0)}, {base.slice(0), at.slice(0)});
   b_.emit(s_addc_u32, {d.slice(1)}, {base.slice(1), at.slice(1)});
   b_.emit(s_and_b32, {d.slice(1)}, {d.slice(1), imm(0xFFFF)});
-  b_.emit(s_cmp_lt_u32, {}, {entry_.workgroup, imm(p_.m * p_.k / superblock)});
-  b_.note("num_records").emit(s_cselect_b32, {d.slice(2)}, {imm(bytes), imm(0)});
+  b_.emit(s_cmp_lt_u32, {}, {entry_.workgroup, imm(p_.m * superblocks(p_.k))});
+  b_.note("num_records").emit(s_cselect_b32, {d.slice(2)}, {length, imm(0)});
   b_.emit(s_mov_b32, {d.slice(3)}, {imm(b_.kernel().target->buffer_word3)});
   return d;
 }
@@ -62,7 +80,8 @@ Operand Quantiser::descriptor(const char* name, const Operand& base, std::int64_
 std::vector<Operand> Quantiser::load() {
   const unsigned size = bytes(p_.input), dwords = std::min(per_lane_ * size / 4, 4U),
                  loads = per_lane_ * size / (4 * dwords);
-  const Operand d = descriptor("activations_desc", entry_.pointers[0], superblock * size),
+  const Operand d = descriptor("activations_desc", entry_.pointers[0], superblock * size,
+                               (superblocks(p_.k) * superblock - p_.k) * size),
                 at = b_.vgpr("input_at");
   b_.emit(v_mul_u32_u24, {at}, {imm(std::int64_t{per_lane_} * size), entry_.lane});
   std::vector<Operand> loaded, x;
@@ -126,16 +145,12 @@ Operand Quantiser::largest(const std::vector<Operand>& x) {
   return most;
 }
 
+/// Times the factor of kquant.hpp.
 Operand Quantiser::sum(const std::vector<Operand>& x) {
-  std::vector<Operand> level = x;
-  while (level.size() > 1) {
-    std::vector<Operand> next;
-    for (std::size_t i = 0; i < level.size(); i += 2)
-      next.push_back(binary(v_add_f32, "sum", level[i], level[i + 1]));
-    level = next;
-  }
-  over_block(v_add_f32, level[0]);
-  return level[0];
+  Operand total = binary(v_mul_f32, "sum", factor_, x[0]);
+  for (unsigned e = 1; e < per_lane_; ++e) total = fma("sum", factor_, x[e], total);
+  over_block(v_add_f32, total);
+  return total;
 }
 
 /// largest / 127, correctly rounded: a product with the rounded 1 / 127 and one correction by the exact
@@ -205,6 +220,7 @@ void Quantiser::run() {
   entry_ = emit_entry(b_, 2);
   b_.block("quantise", "256 elements");
   const std::vector<Operand> x = load();
+  factor_ = vop3_constant(b_, 0x37800000);
   const Operand most = largest(x), total = sum(x), d = scale(most);
   const Operand d_and_s = b_.vgpr("d_and_s", 2), enough = b_.sgpr("enough", mask_width(b_));
   const Operand two_to_minus_100 = vop3_constant(b_, 0x0D800000);
@@ -212,6 +228,7 @@ void Quantiser::run() {
   const Operand used = b_.vgpr("inverse"), kept = b_.vgpr("scale");
   b_.emit(v_cndmask_b32, {used}, {imm(0), inverse(d), enough});
   b_.emit(v_cndmask_b32, {kept}, {imm(0), d, enough});
+  b_.emit(v_mul_f32, {kept}, {factor_, kept});
   b_.note("NaN for a sum that is not finite").emit(v_fma_f32, {d_and_s.slice(0)}, {total, imm(0), kept});
   b_.emit(v_mov_b32, {d_and_s.slice(1)}, {total});
   store(quantised(x, used), d_and_s);
@@ -242,18 +259,17 @@ Result<QuantiseProblem> normalise(const QuantiseProblem& p, const target::Target
   if (p.input != DataType::bf16 && p.input != DataType::f16 && p.input != DataType::f32)
     return bad("act", std::string(name(p.input)), "bf16, f16 or f32");
   constexpr std::int64_t most = 1 << 27;
-  if (p.k < superblock || p.k % superblock != 0 || p.k / superblock >= most)
-    return bad("k", std::to_string(p.k), "a multiple of 256, at least 256 and below 2^35");
-  if (p.m < 1 || p.m >= (most + p.k / superblock - 1) / (p.k / superblock))
-    return bad("m", std::to_string(p.m), "at least 1, and m * k / 256 below 2^27");
+  if (p.k < 32 || p.k % 32 != 0 || superblocks(p.k) >= most)
+    return bad("k", std::to_string(p.k), "a multiple of 32, at least 32 and below 2^35");
+  if (p.m < 1 || p.m >= (most + superblocks(p.k) - 1) / superblocks(p.k))
+    return bad("m", std::to_string(p.m), "at least 1, and m * ceil(k / 256) below 2^27");
   return p;
 }
 
 Launch launch(const QuantiseProblem& p, const target::Target& target) {
-  const std::int64_t superblocks = p.m * (p.k / superblock), row = p.k / superblock * activation_block_bytes;
-  const std::int64_t size = bytes(p.input);
+  const std::int64_t row = superblocks(p.k) * activation_block_bytes, size = bytes(p.input);
   Launch l;
-  l.grid[0] = static_cast<std::uint32_t>(superblocks);
+  l.grid[0] = static_cast<std::uint32_t>(p.m * superblocks(p.k));
   l.block[0] = target.wave_size;
   l.kernarg_size = 16;
   l.arguments = {{.name = "activations",

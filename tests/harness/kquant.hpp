@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 // Runs a K-quant kernel on the simulator with every check on, after the static checker found nothing, and
-// compares its output with the oracle: against exactly dequantised weights and the activations as they were
-// (NMSE <= 5e-4, what test-backend-ops of llama.cpp asks), and against a model that quantises the activations
-// as the kernel's contract says (<= 1e-6, the f32 sums' rounding).
+// compares each output with the oracle: with exactly dequantised weights and the activations as they were,
+// and with the activations that the kernel read, within the bounds of docs/numerics.md.
 #pragma once
 
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -51,23 +51,31 @@ struct Report {
   sim::RunReport run;
   std::vector<std::int64_t> rows;  ///< of weights that were computed
   std::vector<float> output;       ///< m x rows.size()
-  std::vector<double> exact, model;
+  std::vector<double> exact, model, exact_bound, model_bound;
   std::uint64_t unwritten_bytes = 0, stray_bytes = 0;
   std::optional<WeightTraffic> traffic;
 
   [[nodiscard]] double nmse_exact() const { return oracle::kquant::nmse(output, exact); }
   [[nodiscard]] double nmse_model() const { return oracle::kquant::nmse(output, model); }
+  /// The largest error as a share of its bound.
+  [[nodiscard]] double worst_exact() const { return worst(exact, exact_bound); }
+  [[nodiscard]] double worst_model() const { return worst(model, model_bound); }
   [[nodiscard]] float at(std::int64_t m, std::int64_t row) const;
   /// Empty when nothing is wrong with the run; says nothing of the values.
   [[nodiscard]] std::string faults() const;
   /// Empty when all is right.
   [[nodiscard]] std::string reason() const;
+
+ private:
+  [[nodiscard]] double worst(const std::vector<double>& reference, const std::vector<double>& bound) const;
 };
 
 Result<Report> run(const Request& request);
 
-/// As the contract lays them out: 320 bytes for each 256 of a row's elements.
+/// As the contract lays them out: 320 bytes for each 256 of a row's elements, the last filled with zeros.
 std::vector<std::uint8_t> pack_activations(const std::vector<oracle::kquant::Q8_1>& row);
+/// The other way: the K / 32 blocks of each row.
+std::vector<oracle::kquant::Q8_1> unpack_activations(std::span<const std::uint8_t> bytes, std::int64_t k);
 
 /// True when a run went right; prints why not.
 struct Outcome {

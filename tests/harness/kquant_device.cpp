@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "tests/harness/kquant_device.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <random>
 
@@ -114,14 +115,24 @@ Result<Distance> DeviceTensors::judge() const {
   if (!got) return std::unexpected(got.error());
   const auto type = oracle_type(request_.problem.weight_type);
   std::vector<double> exact, model;
+  Distance distance;
   for (const std::vector<float>& x : x_) {
     const auto quantised = oracle_kquant::quantise_row_q8_1(x);
     for (const std::vector<std::uint8_t>& row : weights_) {
-      exact.push_back(oracle_kquant::dot(type, row, std::span<const float>(x)));
-      model.push_back(oracle_kquant::dot(type, row, std::span<const oracle_kquant::Q8_1>(quantised)));
+      const auto want = oracle_kquant::reference(type, row, x, quantised);
+      const float value = (*got)[exact.size()];
+      distance.worst_exact =
+          std::max(distance.worst_exact, oracle_kquant::of_bound(value, want.exact, want.exact_bound));
+      distance.worst_model =
+          std::max(distance.worst_model,
+                   oracle_kquant::of_bound(value, want.model, want.model_bound + want.quantiser_slack));
+      exact.push_back(want.exact);
+      model.push_back(want.model);
     }
   }
-  return Distance{oracle_kquant::nmse(*got, exact), oracle_kquant::nmse(*got, model)};
+  distance.exact = oracle_kquant::nmse(*got, exact);
+  distance.model = oracle_kquant::nmse(*got, model);
+  return distance;
 }
 
 }  // namespace wavejit::harness::kquant

@@ -7,6 +7,7 @@
 
 #include "generator/lower/lower.hpp"
 #include "runtime/check/checker.hpp"
+#include "tests/harness/kquant.hpp"
 #include "tests/oracle/format.hpp"
 
 namespace wavejit::harness::kquant {
@@ -39,17 +40,6 @@ std::vector<std::uint8_t> input_bytes(const QuantiseRequest& r, std::vector<floa
   return bytes;
 }
 
-std::vector<oracle::kquant::Q8_1> unpack(const std::vector<std::uint8_t>& bytes) {
-  std::vector<oracle::kquant::Q8_1> blocks(bytes.size() / 320 * 8);
-  for (std::size_t i = 0; i < blocks.size(); ++i) {
-    const std::uint8_t* superblock = bytes.data() + i / 8 * 320;
-    std::memcpy(blocks[i].q.data(), superblock + i % 8 * 32, 32);
-    std::memcpy(&blocks[i].d, superblock + 256 + i % 8 * 8, 4);
-    std::memcpy(&blocks[i].sum, superblock + 256 + i % 8 * 8 + 4, 4);
-  }
-  return blocks;
-}
-
 Result<void> simulate(const lower::DecodedKernel& kernel, const target::Target& target,
                       const QuantiseRequest& r, const templates::Launch& launch, QuantiseReport& report) {
   sim::Memory memory;
@@ -75,7 +65,7 @@ Result<void> simulate(const lower::DecodedKernel& kernel, const target::Target& 
   const auto undefined = memory.undefined_bytes(addresses[1], report.bytes.size());
   if (!undefined) return std::unexpected(undefined.error());
   report.unwritten_bytes = *undefined;
-  report.blocks = unpack(report.bytes);
+  report.blocks = unpack_activations(report.bytes, r.problem.k);
   return {};
 }
 
@@ -85,6 +75,10 @@ std::string QuantiseReport::reason() const {
   std::string text = checker;
   for (const sim::Fault& fault : run.faults) text += sim::to_string(fault) + "\n";
   if (unwritten_bytes > 0) text += fmt::format("{} bytes of the output were never stored\n", unwritten_bytes);
+  for (std::size_t i = 0; i < blocks.size(); ++i)
+    if (const auto wrong = oracle::kquant::wrong(blocks[i], std::span(input).subspan(32 * i, 32));
+        !wrong.empty())
+      return text + fmt::format("block {} of 32 activations has {}\n", i, wrong);
   return text;
 }
 
@@ -94,7 +88,8 @@ Result<QuantiseReport> quantise(const QuantiseRequest& request) {
     return fail_field(ErrorCode::unknown_target, "target", request.target, "one that has a table");
   const templates::kquant::QuantiseProblem& q = request.problem;
   // The product that these activations are for does not matter.
-  const templates::kquant::Problem product{.n = 1, .k = q.k, .m = static_cast<unsigned>(q.m)};
+  const templates::kquant::Problem product{
+      .type = templates::GgufType::q8_0, .n = 1, .k = q.k, .m = static_cast<unsigned>(q.m)};
   const auto problem = common_problem(product, q.input);
   const auto kernel = templates::generate(problem, common_config(product, {}), *target, {.stage = 0});
   if (!kernel) return std::unexpected(kernel.error());

@@ -29,7 +29,7 @@ struct QuantiseReport {
   std::vector<std::uint8_t> bytes;           ///< the output
   std::vector<oracle::kquant::Q8_1> blocks;  ///< the same taken apart, m x k / 32
 
-  /// Empty when nothing is wrong with the run; says nothing of the values.
+  /// Empty when nothing is wrong with the run, nor with a value.
   [[nodiscard]] std::string reason() const;
 };
 

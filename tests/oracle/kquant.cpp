@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "tests/oracle/kquant.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cassert>
 #include <cmath>
+#include <limits>
 #include <random>
 
 #include "tests/oracle/format.hpp"
@@ -64,7 +67,7 @@ Parts parts_q4_0(Block block, std::int64_t e) {
 }
 
 Parts parts(Type type, Block block, std::int64_t e) {
-  assert(static_cast<std::int64_t>(block.size()) == block_bytes(type) && e >= 0 && e < elements);
+  assert(static_cast<std::int64_t>(block.size()) <= block_bytes(type) && e >= 0 && e < elements);
   if (type == Type::q8_0) return parts_q8_0(block, e);
   if (type == Type::q4_0) return parts_q4_0(block, e);
   return type == Type::q6_k ? parts_q6(block, e) : parts_q45(block, e, type == Type::q5_k);
@@ -73,12 +76,12 @@ Parts parts(Type type, Block block, std::int64_t e) {
 /// Calls f(parts, element of the row).
 template <class F>
 void for_each_element(Type type, Block row, const F& f) {
-  const std::int64_t bytes = block_bytes(type);
-  assert(static_cast<std::int64_t>(row.size()) % bytes == 0);
-  const std::int64_t blocks = static_cast<std::int64_t>(row.size()) / bytes;
-  for (std::int64_t b = 0; b < blocks; ++b)
-    for (std::int64_t e = 0; e < elements; ++e)
-      f(parts(type, row.subspan(at(b * bytes), at(bytes)), e), b * elements + e);
+  const std::int64_t bytes = block_bytes(type), size = static_cast<std::int64_t>(row.size());
+  assert(size % (type == Type::q8_0 || type == Type::q4_0 ? bytes / 8 : bytes) == 0);
+  for (std::int64_t k = 0; k < size * elements / bytes; ++k) {
+    const std::int64_t begin = k / elements * bytes;
+    f(parts(type, row.subspan(at(begin), at(std::min(bytes, size - begin))), k % elements), k);
+  }
 }
 
 }  // namespace
@@ -104,7 +107,7 @@ std::vector<std::uint8_t> random_row(Type type, std::int64_t k, std::uint64_t se
   std::seed_seq words{static_cast<std::uint32_t>(seed), static_cast<std::uint32_t>(seed >> 32),
                       static_cast<std::uint32_t>(row), static_cast<std::uint32_t>(row >> 32)};
   std::mt19937_64 random(words);
-  std::vector<std::uint8_t> bytes(at(k / elements * block_bytes(type)));
+  std::vector<std::uint8_t> bytes(at(k * block_bytes(type) / elements));
   for (std::uint8_t& byte : bytes) byte = static_cast<std::uint8_t>(random());
   // f16 with exponent field 6..8: 2^-9 up to 2^-6.
   const auto put = [&](std::size_t offset) {
@@ -120,7 +123,8 @@ std::vector<std::uint8_t> random_row(Type type, std::int64_t k, std::uint64_t se
       put(b);
       put(b + 2);
     } else {
-      for (std::size_t block = 0; block < 8; ++block) put(b + block * (type == Type::q8_0 ? 34 : 18));
+      const std::size_t size = type == Type::q8_0 ? 34 : 18;
+      for (std::size_t block = b; block < std::min(b + 8 * size, bytes.size()); block += size) put(block);
     }
   }
   return bytes;
@@ -132,11 +136,13 @@ Q8_1 quantise_q8_1(std::span<const float> x) {
   float largest = 0;
   for (const float v : x) {
     largest = std::max(largest, std::fabs(v));
-    block.sum += v;
+    block.sum += static_cast<double>(v);
   }
+  if (!std::isfinite(block.sum)) block.d = std::numeric_limits<float>::quiet_NaN();
+  if (!std::isfinite(block.sum) || largest < 0x1p-100F) return block;
   block.d = largest / 127.0F;
   for (std::size_t i = 0; i < x.size(); ++i)
-    block.q[i] = largest == 0 ? std::int8_t{0} : static_cast<std::int8_t>(std::round(x[i] / block.d));
+    block.q[i] = static_cast<std::int8_t>(std::round(x[i] / block.d));
   return block;
 }
 
@@ -175,7 +181,7 @@ double dot(Type type, Block row, std::span<const Q8_1> x) {
   for_each_element(type, row, [&](const Parts& p, std::int64_t k) {
     const Q8_1& block = x[at(k / 32)];
     sum += p.scale * p.quant * static_cast<double>(block.d) * block.q[at(k % 32)];
-    if (k % 32 == 0) sum -= p.minimum * static_cast<double>(block.sum);
+    if (k % 32 == 0) sum -= p.minimum * block.sum;
   });
   return sum;
 }
@@ -188,6 +194,84 @@ double dot(Type type, Block row, std::span<const Q8_K> x) {
     if (k % 16 == 0) sum -= p.minimum * static_cast<double>(block.d) * block.sums[at(k % 256 / 16)];
   });
   return sum;
+}
+
+namespace {
+
+constexpr double unit = 0x1p-24;  ///< of f32: half an ulp of 1
+/// Relative error of `n` roundings in a row, each at most a unit.
+double gamma(double n) { return n * unit / (1 - n * unit); }
+/// Roundings of a block's sum: eight elements of a lane, four lanes.
+constexpr double sum_roundings = 12;
+/// How far a quotient in f32 may be from a half and still be rounded to either side: x times a reciprocal
+/// right to two units, and the half added.
+constexpr double near_half = 0x1p-16;
+
+/// Roundings that a term goes through from its integer to the output: its own product and every addition of
+/// the lane that it is in and of the lanes after that. A pass over four superblocks adds `terms` numbers to a
+/// lane's sum, and at most three narrower passes follow.
+double roundings(Type type, std::int64_t k) {
+  const bool minima = type == Type::q4_k || type == Type::q5_k;
+  const double terms = minima ? 4 : 2, passes = std::ceil(static_cast<double>(k) / (4 * elements)) + 3;
+  return 1 + terms * passes + 6;
+}
+
+}  // namespace
+
+Reference reference(Type type, Block row, std::span<const float> x, std::span<const Q8_1> used) {
+  Reference r;
+  double size = 0, quantised = 0, minima = 0;
+  std::vector<double> sizes(x.size() / 32);
+  for (std::size_t k = 0; k < x.size(); ++k) sizes[k / 32] += std::fabs(static_cast<double>(x[k]));
+  r.exact = dot(type, row, x);
+  r.model = dot(type, row, used);
+  for_each_element(type, row, [&](const Parts& p, std::int64_t k) {
+    const Q8_1& block = used[at(k / 32)];
+    const double d = static_cast<double>(block.d), value = static_cast<double>(x[at(k)]);
+    const double weight = std::fabs(p.scale * p.quant);
+    size += weight * std::fabs(d * block.q[at(k % 32)]);
+    quantised += weight * (d == 0 ? std::fabs(value) : d * (0.5 + near_half));
+    const double quotient = std::fabs(value / d);
+    if (std::fabs(quotient - std::floor(quotient) - 0.5) < near_half) r.quantiser_slack += weight * d;
+    if (k % 32 != 0) return;
+    size += std::fabs(p.minimum * block.sum);
+    minima += std::fabs(p.minimum) * gamma(sum_roundings) * sizes[at(k / 32)];
+  });
+  const double n = roundings(type, static_cast<std::int64_t>(x.size()));
+  r.model_bound = gamma(n) * size + n * 0x1p-133;
+  r.exact_bound = r.model_bound + quantised + minima;
+  r.quantiser_slack += minima;
+  return r;
+}
+
+double of_bound(float got, double reference, double bound) {
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  const double value = static_cast<double>(got);
+  if (!std::isfinite(reference)) return std::isfinite(got) ? infinity : 0;
+  if (std::isinf(got)) {
+    const bool beyond =
+        std::fabs(reference) + bound >= static_cast<double>(std::numeric_limits<float>::max());
+    return beyond && std::signbit(value) == std::signbit(reference) ? 0 : infinity;
+  }
+  const double error = std::fabs(value - reference);
+  if (!(error <= infinity)) return infinity;
+  return error == 0 ? 0 : error / bound;
+}
+
+std::string wrong(const Q8_1& got, std::span<const float> x) {
+  const Q8_1 want = quantise_q8_1(x);
+  if (std::isnan(want.d)) return std::isnan(got.d) ? "" : "a scale that hides what is not finite";
+  if (got.d != want.d) return fmt::format("d {} instead of {}", got.d, want.d);
+  double size = 0;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    size += std::fabs(static_cast<double>(x[i]));
+    const double quotient = got.d == 0 ? 0 : static_cast<double>(x[i]) / static_cast<double>(got.d);
+    if (!(std::fabs(quotient - got.q[i]) <= (got.d == 0 ? 0 : 0.5 + near_half)))
+      return fmt::format("q[{}] {} for {} d", i, got.q[i], quotient);
+  }
+  if (!(std::fabs(got.sum - want.sum) <= gamma(sum_roundings) * size + 0x1p-130))
+    return fmt::format("s {} instead of {}", got.sum, want.sum);
+  return {};
 }
 
 double nmse(std::span<const float> got, std::span<const double> reference) {

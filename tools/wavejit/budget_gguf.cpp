@@ -102,8 +102,6 @@ class Reader {
     for (const kquant::Type type : {kquant::Type::q4_k, kquant::Type::q5_k, kquant::Type::q6_k,
                                     kquant::Type::q8_0, kquant::Type::q4_0}) {
       if (templates::name(type) != t.type->name) continue;
-      if (t.row_elements() % kquant::superblock != 0)
-        return NoKernel{fmt::format("K = {} is no multiple of {}", t.row_elements(), kquant::superblock)};
       return kquant::Problem{.type = type, .n = t.dimensions[1], .k = t.row_elements(), .m = 1};
     }
     return NoKernel{fmt::format("no kernel for weights of type {}", t.type->name)};

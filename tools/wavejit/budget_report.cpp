@@ -20,7 +20,7 @@ struct Size {
 
 /// Zeros for what is no product.
 Size size_of(const Served& served) {
-  if (const auto* p = std::get_if<kquant::Problem>(&served)) return {p->n, p->k, p->k / kquant::superblock};
+  if (const auto* p = std::get_if<kquant::Problem>(&served)) return {p->n, p->k, kquant::superblocks(p->k)};
   if (const auto* p = std::get_if<templates::Problem>(&served)) return {p->n, p->k, 0};
   return {};
 }

@@ -13,6 +13,7 @@
 #include "tests/harness/kquant_quantise.hpp"
 #include "tools/wavejit/json.hpp"
 #include "tools/wavejit/options.hpp"
+#include "tools/wavejit/run_kquant.hpp"
 
 namespace wavejit::tools {
 namespace {
@@ -21,9 +22,6 @@ namespace kquant = templates::kquant;
 
 constexpr std::array types{kquant::Type::q4_k, kquant::Type::q5_k, kquant::Type::q6_k, kquant::Type::q8_0,
                            kquant::Type::q4_0};
-/// Of fewer outputs the squares may all happen to be small, and the quantisation's share of them large.
-constexpr std::size_t enough_outputs = 32;
-constexpr double bar_exact = 5e-4, bar_model = 1e-6;  // tests/harness/kquant.hpp says whose
 
 std::unexpected<Error> bad(std::string field, std::string given, std::string allowed) {
   return fail_field(ErrorCode::invalid_argument, std::move(field), std::move(given), std::move(allowed));
@@ -92,16 +90,8 @@ struct Outcome {
   harness::kquant::QuantiseReport quantised;
   harness::kquant::Report product;
 
-  [[nodiscard]] bool judged_exactly() const { return product.output.size() >= enough_outputs; }
   /// Empty when all is right.
-  [[nodiscard]] std::string reason() const {
-    std::string text = quantised.reason() + product.faults();
-    if (judged_exactly() && !(product.nmse_exact() <= bar_exact))
-      text += fmt::format("NMSE {} against dequantised weights\n", product.nmse_exact());
-    if (!(product.nmse_model() <= bar_model))
-      text += fmt::format("NMSE {} against quantised activations\n", product.nmse_model());
-    return text;
-  }
+  [[nodiscard]] std::string reason() const { return quantised.reason() + product.reason(); }
 };
 
 Result<Outcome> simulate(const GgufRun& options, const target::Target& target, const Matrix& matrix) {
@@ -170,6 +160,8 @@ void print_json(const GgufRun& options, const Outcome& o, bool right) {
                   {"rows_run", o.product.rows.size()},
                   {"nmse_exact", o.product.nmse_exact()},
                   {"nmse_model", o.product.nmse_model()},
+                  {"worst_exact", o.product.worst_exact()},
+                  {"worst_model", o.product.worst_model()},
                   {"idle", t.idle()},
                   {"ok", right},
                   {"reason", o.reason()},
@@ -187,13 +179,7 @@ void print_text(const GgufRun& options, const Outcome& o, bool right) {
              options.target, ran, o.matrix.n,
              ran < o.matrix.n ? ", spread over the tensor (--tensor-rows 0 runs all)" : "", o.product.vgprs,
              100 * t.idle());
-  const std::string exact_bar = o.judged_exactly()
-                                    ? fmt::format("bar {:.0e}", bar_exact)
-                                    : fmt::format("of fewer than {} outputs: no bar", enough_outputs);
-  fmt::print("NMSE against dequantised weights, activations as they were   {:.2e}   ({})\n",
-             o.product.nmse_exact(), exact_bar);
-  fmt::print("NMSE against dequantised weights, activations as quantised   {:.2e}   (bar {:.0e})\n",
-             o.product.nmse_model(), bar_model);
+  print_distance(o.product);
   if (right)
     fmt::print("verdict: right; no fault, every element stored and nothing else\n");
   else

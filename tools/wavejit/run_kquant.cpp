@@ -99,6 +99,8 @@ Json describe(const Job& job, const Outcome& o) {
           {"vgprs", o.product.vgprs},
           {"nmse_exact", o.product.nmse_exact()},
           {"nmse_model", o.product.nmse_model()},
+          {"worst_exact", o.product.worst_exact()},
+          {"worst_model", o.product.worst_model()},
           {"faults", std::move(faults)}};
 }
 
@@ -108,8 +110,7 @@ void print_text(const Job& job, const Outcome& o) {
   fmt::print("ran the quantiser and {} of {} workgroups of the product for m = {}: {} wave-instructions\n",
              o.workgroups, o.workgroups_in_all, job.m,
              o.quantiser.run.wave_instructions + o.product.run.wave_instructions);
-  fmt::print("NMSE against dequantised weights      {:.2e}   (bar 5e-04)\n", o.product.nmse_exact());
-  fmt::print("NMSE against quantised activations    {:.2e}   (bar 1e-06)\n", o.product.nmse_model());
+  print_distance(o.product);
   if (o.reason().empty()) {
     fmt::print("verdict: right; no fault, every row of the workgroups stored and nothing else\n");
   } else {
@@ -118,6 +119,15 @@ void print_text(const Job& job, const Outcome& o) {
 }
 
 }  // namespace
+
+void print_distance(const harness::Report& r) {
+  const auto line = [](const char* against, double worst, double nmse) {
+    fmt::print("against {:<24} worst element {:.3g} of its bound (bar 1), NMSE {:.2e}\n", against, worst,
+               nmse);
+  };
+  line("activations as they were", r.worst_exact(), r.nmse_exact());
+  line("activations as quantised", r.worst_model(), r.nmse_model());
+}
 
 Result<bool> run_kquant(const Job& job, const KquantRun& options) {
   const auto outcome = simulate(job, options);

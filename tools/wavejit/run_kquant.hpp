@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "runtime/device/sim/simulator.hpp"
+#include "tests/harness/kquant.hpp"
 #include "tools/wavejit/options.hpp"
 
 namespace wavejit::tools {
@@ -15,6 +16,9 @@ struct KquantRun {
   sim::Options sim;
   bool json = false;
 };
+
+/// The lines of a verdict, as judged.
+void print_distance(const harness::kquant::Report& report);
 
 /// Prints the report; whether all is right. Errors: invalid_argument for more rows than a launch takes, those
 /// of generate() and the simulator.

@@ -6,8 +6,11 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
+#include <limits>
+#include <random>
 
 #include "tests/harness/kquant.hpp"
+#include "tests/harness/kquant_quantise.hpp"
 
 using namespace wavejit;
 using harness::kquant::Request;
@@ -107,7 +110,7 @@ TEST_CASE("rows that do not divide by the rows of a wave", "[kquant][cases]") {
         INFO(name(type) << ", n " << n << ", " << rows << " rows per wave");
         const auto report = report_of({.problem = {.type = type, .n = n, .k = 256},
                                        .config = {.rows = rows, .pipeline_depth = 1, .waves_per_simd = 0}});
-        CHECK(report.nmse_model() <= 1e-6);
+        CHECK(report.worst_model() <= 1);
       }
 }
 
@@ -208,6 +211,146 @@ TEST_CASE("each element meets its own activation", "[kquant][cases]") {
   }
 }
 
+/// The quantiser's output for these activations, and the product with it.
+harness::kquant::Report both_stages(Type type, std::int64_t k, unsigned m, const char* target,
+                                    const std::function<float(std::int64_t, std::int64_t)>& x) {
+  auto quantised = harness::kquant::quantise(
+      {.problem = {.input = templates::DataType::f32, .k = k, .m = m}, .target = target, .input = x});
+  REQUIRE(quantised);
+  INFO(quantised->reason());
+  REQUIRE(quantised->reason().empty());
+  return report_of({.problem = {.type = type, .n = 33, .k = k, .m = m},
+                    .target = target,
+                    .activations = x,
+                    .quantised = quantised->bytes});
+}
+
+// The right values are the oracle's, in double. Random weights reach 2^-6 * 63 * 31, so a row's result is
+// finite where 3e38 meets few of them: here every 37th activation is huge, and its neighbours are not.
+TEST_CASE("activations near the end of f32, tiny ones and none", "[kquant][cases]") {
+  const auto at = [](double size) {
+    return [size](std::int64_t m, std::int64_t k) {
+      const double x = std::sin(static_cast<double>(k * 7 + m));
+      return static_cast<float>(m == 1 ? x : size * x);
+    };
+  };
+  for (const char* target : {"gfx1151", "gfx942"})
+    for (const Type type : types)
+      for (const double size : {3.4e38, 1e37, 1e-29, 1e-31, 1e-38, 1e-44, 0.0, -0.0}) {
+        INFO(target << " " << name(type) << " of size " << size);
+        const auto report = both_stages(type, 512, 2, target, at(size));
+        const auto plain = both_stages(type, 512, 2, target, at(1));
+        std::size_t finite = 0;
+        for (std::int64_t row = 0; row < 33; ++row) {
+          CHECK_FALSE(std::isnan(report.at(0, row)));
+          finite += std::isfinite(report.at(0, row)) ? 1 : 0;
+          CHECK(report.at(1, row) == plain.at(1, row));
+        }
+        if (size < 1e37) CHECK(finite == 33);
+      }
+}
+
+TEST_CASE("huge activations against small weights have finite products", "[kquant][cases]") {
+  // d = 2^-10 and every quant one: each row's result is 2^-10 times the sum of its activations, 256 of 3e38
+  // and 255 of -3e38, whatever the order.
+  const auto x = [](std::int64_t m, std::int64_t k) { return (k + m) % 2 == 0 || k == 511 ? 3e38F : -3e38F; };
+  const auto row = [](std::int64_t) {
+    Bytes bytes(16 * 34);
+    for (std::size_t block = 0; block < 16; ++block) {
+      put(bytes, block * 34, 0x1400);
+      std::fill_n(bytes.begin() + static_cast<std::ptrdiff_t>(block * 34 + 2), 32, std::uint8_t{1});
+    }
+    return bytes;
+  };
+  for (const char* target : {"gfx1151", "gfx942"}) {
+    const auto report = report_of({.problem = {.type = Type::q8_0, .n = 3, .k = 512, .m = 2},
+                                   .target = target,
+                                   .weights = row,
+                                   .activations = x});
+    for (unsigned m = 0; m < 2; ++m)
+      CHECK(report.at(m, 0) == Approx(m == 0 ? 2 * 3e38 / 1024 : 0).epsilon(1e-6));
+  }
+}
+
+TEST_CASE("what is not finite stays in its row", "[kquant][cases]") {
+  constexpr float infinity = std::numeric_limits<float>::infinity();
+  for (const char* target : {"gfx1151", "gfx942"})
+    for (const Type type : types)
+      for (const float bad : {infinity, -infinity, std::nanf("")}) {
+        const auto x = [&](float special) {
+          return [special](std::int64_t m, std::int64_t k) {
+            return m == 1 && k == 77 ? special : std::cos(static_cast<float>(k + 3 * m));
+          };
+        };
+        INFO(target << " " << name(type) << " " << bad);
+        const auto report = both_stages(type, 256, 3, target, x(bad));
+        const auto plain = both_stages(type, 256, 3, target, x(1));
+        for (std::int64_t row = 0; row < 33; ++row) {
+          CHECK(std::isnan(report.at(1, row)));
+          CHECK(report.at(0, row) == plain.at(0, row));
+          CHECK(report.at(2, row) == plain.at(2, row));
+        }
+      }
+}
+
+// Verdicts of few elements: whether the squares of one or two results happen to be small must not matter, and
+// a single quant that is off by one must, in rows as long as a model's. Right and wrong are known here: the
+// kernel's output is the same in both, the oracle is told of other weights.
+TEST_CASE("no right result is called wrong, and one quant off by one is", "[kquant][cases]") {
+  std::mt19937_64 random(11);
+  const auto below = [&](std::uint64_t n) { return random() % n; };
+  std::size_t caught = 0, changed = 0;
+  constexpr std::size_t problems = 60;
+  for (std::size_t i = 0; i < problems; ++i) {
+    const Type type = types[i % 5];
+    const std::int64_t block = templates::kquant::block_elements(type);
+    const std::int64_t k =
+        block * static_cast<std::int64_t>(1 + below(static_cast<std::uint64_t>(7680 / block)));
+    const std::int64_t n = i % 3 == 0 ? 1 : 1 + static_cast<std::int64_t>(below(9));
+    const unsigned m = i % 2 == 0 ? 1 : 1 + static_cast<unsigned>(below(8));
+    const std::uint64_t seed = random();
+    const char* target = i % 7 == 0 ? "gfx942" : "gfx1151";
+    INFO(name(type) << " n " << n << " k " << k << " m " << m << " seed " << seed);
+    const auto x = [&](std::int64_t row, std::int64_t at) {
+      std::mt19937_64 own(seed + static_cast<std::uint64_t>(row * k + at));
+      return std::normal_distribution<float>()(own);
+    };
+    auto quantised = harness::kquant::quantise(
+        {.problem = {.input = i % 4 == 0 ? templates::DataType::f32 : templates::DataType::bf16,
+                     .k = k,
+                     .m = m},
+         .target = target,
+         .input = x});
+    REQUIRE(quantised);
+    INFO(quantised->reason());
+    CHECK(quantised->reason().empty());
+    const auto seen = [&](std::int64_t row, std::int64_t at) {
+      return quantised->input[static_cast<std::size_t>(row * k + at)];
+    };
+    const Request request{.problem = {.type = type, .n = n, .k = k, .m = m},
+                          .target = target,
+                          .seed = seed,
+                          .activations = seen,
+                          .quantised = quantised->bytes};
+    const auto report = report_of(request);
+    // Of row 0, one bit in the middle of the quants of the block in the middle.
+    auto row = oracle::kquant::random_row(harness::kquant::oracle_type(type), k, seed, 0);
+    row[row.size() / 2 / 144 * 144 + 60 < row.size() ? row.size() / 2 / 144 * 144 + 60 : row.size() - 1] ^= 1;
+    const auto used = harness::kquant::unpack_activations(quantised->bytes, k);
+    for (unsigned t = 0; t < m; ++t) {
+      std::vector<float> own;
+      for (std::int64_t at = 0; at < k; ++at) own.push_back(seen(t, at));
+      const auto blocks = static_cast<std::size_t>(k / 32);
+      const auto other = oracle::kquant::reference(harness::kquant::oracle_type(type), row, own,
+                                                   std::span(used).subspan(t * blocks, blocks));
+      ++changed;
+      if (oracle::kquant::of_bound(report.at(t, 0), other.model, other.model_bound) > 1) ++caught;
+    }
+  }
+  INFO(caught << " of " << changed);
+  CHECK(caught * 10 >= changed * 8);
+}
+
 // Row 59 (ROCm/vllm#1246): fewer rows than compute units. Row 74 (llama.cpp#3921): rows on a grid axis of
 // 65535.
 TEST_CASE("few rows and very many", "[kquant][cases]") {
@@ -229,7 +372,7 @@ TEST_CASE("few rows and very many", "[kquant][cases]") {
   const std::uint64_t last = launch->grid[0] - 1U;
   const auto report = report_of({.problem = many, .workgroups = {0, 65534, 65535, 65536, last}});
   CHECK(report.rows.back() == many.n - 1);
-  CHECK(report.nmse_model() <= 1e-6);
+  CHECK(report.worst_model() <= 1);
 }
 
 // Row 75 (llama.cpp#6491): a row beyond 2^31 and one beyond 2^32 bytes; the tensor ends with its last row.
@@ -242,7 +385,7 @@ TEST_CASE("rows beyond 2 and 4 GiB", "[kquant][cases]") {
                                    .config = {.rows = 1, .pipeline_depth = 1, .waves_per_simd = 0},
                                    .workgroups = {0, beyond_2g, 2 * beyond_2g, 1000000}});
     CHECK(report.rows.size() == 4);
-    CHECK(report.nmse_model() <= 1e-6);
+    CHECK(report.worst_model() <= 1);
   }
 }
 
@@ -265,6 +408,11 @@ TEST_CASE("refusals say what would be right", "[kquant][cases]") {
   refused(with([](auto& p) { p.n = 1LL << 31; }), {}, target, "n");
   refused(with([](auto& p) { p.k = 128; }), {}, target, "k");
   refused(with([](auto& p) { p.k = 300; }), {}, target, "k");
+  refused(with([](auto& p) { p.k = 288; }), {}, target, "k");
+  for (const std::int64_t k : {0, 16, 300}) {
+    refused(with([&](auto& p) { p.type = Type::q8_0, p.k = k; }), {}, target, "k");
+    refused(with([&](auto& p) { p.type = Type::q4_0, p.k = k; }), {}, target, "k");
+  }
   refused(with([](auto& p) { p.k = 1LL << 40; }), {}, target, "k");
   refused(with([](auto& p) { p.m = 0; }), {}, target, "tokens");
   refused(with([](auto& p) { p.m = 9; }), {}, target, "tokens");

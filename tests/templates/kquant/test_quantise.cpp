@@ -45,7 +45,7 @@ void compare(const QuantiseReport& report) {
       CHECK(std::abs(got.q[e] - expected.q[e]) == 1);
       CHECK(std::fabs(std::fabs(quotient - std::trunc(quotient)) - 0.5) < 1e-4);
     }
-    CHECK(std::fabs(static_cast<double>(got.sum) - sum) <= 1e-6 * size);
+    CHECK(std::fabs(got.sum - sum) <= 1e-6 * size);
   }
 }
 
@@ -66,6 +66,28 @@ TEST_CASE("activations are quantised as defined", "[kquant][quantise]") {
                            return values[static_cast<std::size_t>(1280 * m + k)];
                          }}));
     }
+}
+
+TEST_CASE("rows of any multiple of 32 end with blocks of zeros", "[kquant][quantise]") {
+  for (const char* target : {"gfx1151", "gfx1201", "gfx942", "gfx950"})
+    for (const DataType type : {DataType::bf16, DataType::f16, DataType::f32})
+      for (const std::int64_t k : {32, 96, 224, 288, 480, 576, 896, 2880, 4544}) {
+        INFO(target << " " << name(type) << " k " << k);
+        const auto report = report_of({.problem = {.input = type, .k = k, .m = 1 + k % 8},
+                                       .target = target,
+                                       .input = [&](std::int64_t m, std::int64_t i) {
+                                         return std::sin(static_cast<double>(3 * i + m * k)) + 2;
+                                       }});
+        compare(report);
+        const std::size_t row = report.bytes.size() / (1 + static_cast<std::size_t>(k) % 8);
+        for (std::size_t at = 0; at < report.bytes.size(); at += row) {
+          const auto last = std::span(report.bytes).subspan(at + row - 320, 320);
+          for (std::size_t block = static_cast<std::size_t>(k) / 32 % 8; block > 0 && block < 8; ++block) {
+            for (const auto part : {last.subspan(32 * block, 32), last.subspan(256 + 8 * block, 8)})
+              CHECK(std::ranges::all_of(part, [](std::uint8_t byte) { return byte == 0; }));
+          }
+        }
+      }
 }
 
 TEST_CASE("halves are rounded away from zero", "[kquant][quantise]") {
@@ -132,6 +154,8 @@ TEST_CASE("the quantiser refuses what it cannot do", "[kquant][quantise]") {
   CHECK(field({.input = DataType::i32, .k = 256, .m = 1}, target) == "act");
   CHECK(field({.input = DataType::f32, .k = 100, .m = 1}, target) == "k");
   CHECK(field({.input = DataType::f32, .k = 0, .m = 1}, target) == "k");
+  CHECK(field({.input = DataType::f32, .k = 48, .m = 1}, target) == "k");
+  CHECK(field({.input = DataType::f32, .k = 288, .m = 1 << 26}, target) == "m");
   CHECK(field({.input = DataType::f32, .k = 256, .m = 0}, target) == "m");
   CHECK(field({.input = DataType::f32, .k = 256, .m = 1LL << 27}, target) == "m");
   CHECK(field({.input = DataType::f32, .k = 256, .m = (1LL << 27) - 1}, target) == "accepted");
