@@ -154,7 +154,7 @@ Result<oracle::Verdict> DeviceTensors::judge(oracle::WeightRounding rounding) co
     const auto part = std::span(*bits).subspan(static_cast<std::size_t>(p.row_begin * problem_.n),
                                                static_cast<std::size_t>(block.rows() * problem_.n));
     verdicts.push_back(
-        oracle::compare(oracle::product(shape, values_, block), part, block, shape.format, rounding));
+        oracle::compare(oracle::reference(shape, values_, block), part, block, shape.format, rounding));
   }
   return oracle::merge(verdicts);
 }

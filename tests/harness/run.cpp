@@ -149,8 +149,8 @@ Result<void> ask_oracle(const Tensors& tensors, const Request& request, const Re
   for (const oracle::Block& block : comparison_blocks(report, products)) {
     const auto output = tensors.read_output(block);
     if (!output) return std::unexpected(output.error());
-    verdicts.push_back(oracle::compare(oracle::product(shape, seen, block), output->bits, block, shape.format,
-                                       expected_rounding(r)));
+    verdicts.push_back(oracle::compare(oracle::reference(shape, seen, block), output->bits, block,
+                                       shape.format, expected_rounding(r)));
   }
   report.verdict = oracle::merge(verdicts);
   return {};

@@ -14,15 +14,20 @@ namespace {
 /// Sums of one row, one column or the whole block.
 struct Sums {
   double reference2 = 0, got2 = 0, product = 0, error2 = 0;
+  double size2 = 0, both2 = 0;  ///< sums of size^2 and of (size ref)^2
   std::int64_t count = 0;
 
-  void add(double reference, double got) {
+  void add(double reference, double got, double size) {
     reference2 += reference * reference;
+    size2 += size * size;
+    both2 += reference * reference * size * size;
     got2 += got * got;
     product += reference * got;
     error2 += (got - reference) * (got - reference);
     ++count;
   }
+  /// What the squares of errors are a share of. Where the reference happens to be small its inputs were not.
+  [[nodiscard]] double energy() const { return std::max(reference2, size2); }
 };
 
 enum class Kind : std::uint8_t { finite, special_equal, special_wrong };
@@ -42,9 +47,12 @@ Kind classify(double reference, double got, Format format) {
   return std::isnan(got) || must_overflow ? Kind::special_wrong : Kind::finite;
 }
 
-/// A line of few elements scatters about the expected NMSE: six sigma of a mean of squares.
-double line_bar(double nmse, std::int64_t count) {
-  return nmse * (1.0 + 6.0 * std::sqrt(2.0 / static_cast<double>(count)));
+/// A mean of `count` squares of Gaussian variables of variance up to `nmse` exceeds this once in 10^9
+/// (Laurent and Massart 2000, lemma 1).
+double few_bar(double nmse, std::int64_t count) {
+  constexpr double log_of_chance = 20.72;
+  const double t = log_of_chance / static_cast<double>(std::max<std::int64_t>(count, 1));
+  return nmse * (1 + 2 * std::sqrt(t) + 2 * t);
 }
 
 struct Accumulated {
@@ -52,49 +60,48 @@ struct Accumulated {
   std::vector<Sums> rows, columns;
 };
 
-Accumulated accumulate(const Matrix& reference, std::span<const double> got, Format format,
+Accumulated accumulate(const Reference& reference, std::span<const double> got, Format format,
                        Metrics& metrics) {
+  const Matrix& values = reference.value;
   Accumulated sums{.all = {},
-                   .rows = std::vector<Sums>(static_cast<std::size_t>(reference.rows())),
-                   .columns = std::vector<Sums>(static_cast<std::size_t>(reference.cols()))};
-  for (Eigen::Index r = 0; r < reference.rows(); ++r)
-    for (Eigen::Index c = 0; c < reference.cols(); ++c) {
-      const double ref = reference(r, c);
-      const double value = got[static_cast<std::size_t>(r * reference.cols() + c)];
+                   .rows = std::vector<Sums>(static_cast<std::size_t>(values.rows())),
+                   .columns = std::vector<Sums>(static_cast<std::size_t>(values.cols()))};
+  for (Eigen::Index r = 0; r < values.rows(); ++r)
+    for (Eigen::Index c = 0; c < values.cols(); ++c) {
+      const double ref = values(r, c), size = reference.size(r, c);
+      const double value = got[static_cast<std::size_t>(r * values.cols() + c)];
       const Kind kind = classify(ref, value, format);
       ++metrics.elements;
       if (kind == Kind::special_wrong) ++metrics.special_mismatches;
       if (kind != Kind::finite) continue;
-      sums.all.add(ref, value);
-      sums.rows[static_cast<std::size_t>(r)].add(ref, value);
-      sums.columns[static_cast<std::size_t>(c)].add(ref, value);
+      sums.all.add(ref, value, size);
+      sums.rows[static_cast<std::size_t>(r)].add(ref, value, size);
+      sums.columns[static_cast<std::size_t>(c)].add(ref, value, size);
     }
   metrics.finite = sums.all.count;
   return sums;
 }
 
-double worst_line(const std::vector<Sums>& lines, double mean_square, double nmse_bar) {
+/// `most`: of a line's errors as many at most are independent of one another.
+double worst_line(const std::vector<Sums>& lines, double nmse_bar, std::int64_t most) {
   double worst = 0;
-  for (const Sums& line : lines) {
-    if (line.count == 0) continue;
-    // A line that happens to be small is judged by the block's size: its inputs were not small.
-    const double energy = std::max(line.reference2, mean_square * static_cast<double>(line.count));
-    if (energy > 0) worst = std::max(worst, line.error2 / energy / line_bar(nmse_bar, line.count));
-  }
+  for (const Sums& line : lines)
+    if (line.energy() > 0)
+      worst = std::max(worst, line.error2 / line.energy() / few_bar(nmse_bar, std::min(line.count, most)));
   return worst;
 }
 
-void find_worst_element(const Matrix& reference, std::span<const double> got, const Block& block,
+void find_worst_element(const Reference& reference, std::span<const double> got, const Block& block,
                         Format format, double rms, const Bars& limit, Metrics& metrics) {
   // Nothing is closer than half a unit of the format's smallest subnormal.
   const double floor = decode(1, format);
-  for (Eigen::Index r = 0; r < reference.rows(); ++r)
-    for (Eigen::Index c = 0; c < reference.cols(); ++c) {
-      const double ref = reference(r, c);
-      const double value = got[static_cast<std::size_t>(r * reference.cols() + c)];
+  for (Eigen::Index r = 0; r < reference.value.rows(); ++r)
+    for (Eigen::Index c = 0; c < reference.value.cols(); ++c) {
+      const double ref = reference.value(r, c);
+      const double value = got[static_cast<std::size_t>(r * reference.value.cols() + c)];
       if (classify(ref, value, format) != Kind::finite) continue;
       const double error = std::fabs(value - ref);
-      const double allowed = limit.relative * std::fabs(ref) + limit.of_rms * rms + floor;
+      const double allowed = limit.relative * std::fabs(ref) + limit.of_size * reference.size(r, c) + floor;
       if (rms > 0) metrics.max_error_of_rms = std::max(metrics.max_error_of_rms, error / rms);
       if (metrics.worst_row >= 0 && error / allowed <= metrics.worst_error) continue;
       metrics.worst_error = error / allowed;
@@ -105,9 +112,20 @@ void find_worst_element(const Matrix& reference, std::span<const double> got, co
     }
 }
 
-/// The gain of few elements scatters by sqrt(nmse / count): five sigma beside the bar.
-double gain_margin(const Bars& limit, std::int64_t count) {
-  return 5.0 * std::sqrt(limit.nmse / static_cast<double>(std::max<std::int64_t>(count, 1)));
+/// The bars of that many elements: the gain scatters with the sum of errors times reference.
+Bars widened(Bars limit, const Sums& all, std::int64_t independent) {
+  constexpr double sigmas = 6.1;
+  const double margin = all.reference2 > 0 ? sigmas * std::sqrt(limit.nmse * all.both2) / all.reference2 : 0;
+  limit.nmse = few_bar(limit.nmse, independent);
+  limit.gain_low -= margin;
+  limit.gain_high += margin;
+  return limit;
+}
+
+/// 0 in the middle, above 1 outside.
+double out_of_range(double gain, const Bars& limit) {
+  const double middle = (limit.gain_low + limit.gain_high) / 2;
+  return std::fabs(gain - middle) / (limit.gain_high - middle);
 }
 
 std::string failures(const Metrics& m, const Bars& limit) {
@@ -118,20 +136,16 @@ std::string failures(const Metrics& m, const Bars& limit) {
   if (m.special_mismatches > 0)
     add(fmt::format("{} of {} elements are NaN or infinite where the reference is not, or the reverse",
                     m.special_mismatches, m.elements));
-  if (!(m.one_minus_cosine <= limit.one_minus_cosine))
-    add(fmt::format("1-cos {:.2e} > {:.1e}", m.one_minus_cosine, limit.one_minus_cosine));
   if (!(m.nmse <= limit.nmse)) add(fmt::format("NMSE {:.2e} > {:.1e}", m.nmse, limit.nmse));
   if (!(m.worst_line_nmse <= 1))
     add(fmt::format("NMSE of one row or column is {:.1f} times its bar", m.worst_line_nmse));
   if (!(m.worst_error <= 1))
     add(fmt::format(
-        "element ({}, {}) is {:.6g} instead of {:.6g}, {:.1f} times the bar {:g} |ref| + {:g} rms",
+        "element ({}, {}) is {:.6g} instead of {:.6g}, {:.1f} times the bar {:g} |ref| + {:g} size",
         m.worst_row, m.worst_column, m.worst_got, m.worst_reference, m.worst_error, limit.relative,
-        limit.of_rms));
-  const double margin = gain_margin(limit, m.finite);
-  if (!(m.gain >= limit.gain_low - margin && m.gain <= limit.gain_high + margin))
-    add(fmt::format("gain {:.6f} outside [{:g}, {:g}] +- {:.1e}", m.gain, limit.gain_low, limit.gain_high,
-                    margin));
+        limit.of_size));
+  if (!(m.gain >= limit.gain_low && m.gain <= limit.gain_high))
+    add(fmt::format("gain {:.6f} outside [{:.6f}, {:.6f}]", m.gain, limit.gain_low, limit.gain_high));
   return text;
 }
 
@@ -139,28 +153,21 @@ std::string failures(const Metrics& m, const Bars& limit) {
 
 Bars bars(Format format, WeightRounding rounding) {
   if (format == Format::f16) {
-    return {.one_minus_cosine = 2e-7,
-            .nmse = 4e-7,
-            .relative = 2e-3,
-            .of_rms = 3e-3,
-            .gain_low = 0.9999,
-            .gain_high = 1.0001};
+    return {.nmse = 4e-7, .relative = 2e-3, .of_size = 3e-3, .gain_low = 0.9999, .gain_high = 1.0001};
   }
   const bool nearest = rounding == WeightRounding::nearest;
-  return {.one_minus_cosine = 1e-5,
-          .nmse = 2e-5,
+  return {.nmse = 2e-5,
           .relative = 1e-2,
-          .of_rms = 2e-2,
+          .of_size = 2e-2,
           .gain_low = nearest ? 0.9996 : 0.998,
           .gain_high = nearest ? 1.0004 : 1.0005};
 }
 
-Verdict compare(const Matrix& reference, std::span<const std::uint16_t> got, const Block& block,
+Verdict compare(const Reference& reference, std::span<const std::uint16_t> got, const Block& block,
                 Format format, WeightRounding rounding) {
-  assert(reference.rows() == block.rows() && reference.cols() == block.columns());
+  assert(reference.value.rows() == block.rows() && reference.value.cols() == block.columns());
   assert(static_cast<std::int64_t>(got.size()) == block.rows() * block.columns());
   Verdict verdict;
-  verdict.bars = bars(format, rounding);
   Metrics& m = verdict.metrics;
 
   std::vector<double> values(got.size());
@@ -168,14 +175,18 @@ Verdict compare(const Matrix& reference, std::span<const std::uint16_t> got, con
   const Accumulated sums = accumulate(reference, values, format, m);
   const double mean_square =
       sums.all.count > 0 ? sums.all.reference2 / static_cast<double>(sums.all.count) : 0;
+  // Weights of a group that have the same code are rounded alike, and those of a column for all its rows.
+  const Bars many = bars(format, rounding);
+  verdict.bars =
+      widened(many, sums.all, block.columns() * std::min<std::int64_t>(block.rows(), reference.groups));
+  if (sums.all.energy() > 0) m.nmse = sums.all.error2 / sums.all.energy();
   if (sums.all.reference2 > 0) {
-    m.nmse = sums.all.error2 / sums.all.reference2;
     m.gain = sums.all.product / sums.all.reference2;
     m.one_minus_cosine =
         sums.all.got2 > 0 ? 1.0 - sums.all.product / std::sqrt(sums.all.reference2 * sums.all.got2) : 1.0;
   }
-  m.worst_line_nmse = std::max(worst_line(sums.rows, mean_square, verdict.bars.nmse),
-                               worst_line(sums.columns, mean_square, verdict.bars.nmse));
+  m.worst_line_nmse = std::max(worst_line(sums.rows, many.nmse, block.columns()),
+                               worst_line(sums.columns, many.nmse, reference.groups));
   find_worst_element(reference, values, block, format, std::sqrt(mean_square), verdict.bars, m);
   verdict.reason = failures(m, verdict.bars);
   verdict.ok = verdict.reason.empty();
@@ -192,10 +203,17 @@ Verdict merge(std::span<const Verdict> verdicts) {
     m.finite += other.finite;
     m.special_mismatches += other.special_mismatches;
     m.one_minus_cosine = std::max(m.one_minus_cosine, other.one_minus_cosine);
-    m.nmse = std::max(m.nmse, other.nmse);
+    if (other.nmse / v.bars.nmse > m.nmse / merged.bars.nmse) {
+      m.nmse = other.nmse;
+      merged.bars.nmse = v.bars.nmse;
+    }
     m.worst_line_nmse = std::max(m.worst_line_nmse, other.worst_line_nmse);
     m.max_error_of_rms = std::max(m.max_error_of_rms, other.max_error_of_rms);
-    if (std::fabs(other.gain - 1) > std::fabs(m.gain - 1)) m.gain = other.gain;
+    if (out_of_range(other.gain, v.bars) > out_of_range(m.gain, merged.bars)) {
+      m.gain = other.gain;
+      merged.bars.gain_low = v.bars.gain_low;
+      merged.bars.gain_high = v.bars.gain_high;
+    }
     if (other.worst_error > m.worst_error || m.worst_row < 0) {
       m.worst_error = other.worst_error;
       m.worst_row = other.worst_row;

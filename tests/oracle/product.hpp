@@ -33,4 +33,13 @@ Matrix dequantised(const Shape& shape, const Values& values, std::int64_t begin,
 /// The product for `block`, rows x columns. NaN and infinity go through as IEEE 754 has them.
 Matrix product(const Shape& shape, const Values& values, const Block& block);
 
+/// With what errors are measured by: a rounding of each weight by a share u of itself moves an output by
+/// about u * size, however small the output happens to be.
+struct Reference {
+  Matrix value;
+  Matrix size;              ///< sqrt(sum (x w)^2), w at least the format's least normal; in f32
+  std::int64_t groups = 1;  ///< along K
+};
+Reference reference(const Shape& shape, const Values& values, const Block& block);
+
 }  // namespace wavejit::oracle

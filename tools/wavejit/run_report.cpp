@@ -44,12 +44,13 @@ void print_distance(const oracle::Verdict& v) {
   const oracle::Metrics& m = v.metrics;
   const oracle::Bars& b = v.bars;
   fmt::print("distance to the oracle over {} elements:\n", m.elements);
-  fmt::print("  1 - cosine          {:.2e}   (bar {:.0e})\n", m.one_minus_cosine, b.one_minus_cosine);
-  fmt::print("  NMSE                {:.2e}   (bar {:.0e})\n", m.nmse, b.nmse);
-  fmt::print("  gain                {:.5f}    (bar {:g} .. {:g})\n", m.gain, b.gain_low, b.gain_high);
-  fmt::print("  max |e| / rms       {:.2e}\n", m.max_error_of_rms);
-  fmt::print("  worst element       {:.2f} of its bar {:g} |ref| + {:g} rms, at ({}, {}): {:g} for {:g}\n",
-             m.worst_error, b.relative, b.of_rms, m.worst_row, m.worst_column, m.worst_got,
+  fmt::print("  1 - cosine          {:.2e}   (no bar)\n", m.one_minus_cosine);
+  fmt::print("  max |e| / rms       {:.2e}   (no bar)\n", m.max_error_of_rms);
+  fmt::print("  NMSE                {:.2e}   (bar {:.1e} for so many elements)\n", m.nmse, b.nmse);
+  fmt::print("  worst row or column {:.2f} of its bar\n", m.worst_line_nmse);
+  fmt::print("  gain                {:.5f}    (bar {:.5f} .. {:.5f})\n", m.gain, b.gain_low, b.gain_high);
+  fmt::print("  worst element       {:.2f} of its bar {:g} |ref| + {:g} size, at ({}, {}): {:g} for {:g}\n",
+             m.worst_error, b.relative, b.of_size, m.worst_row, m.worst_column, m.worst_got,
              m.worst_reference);
 }
 

@@ -38,12 +38,13 @@ struct Setup {
   Shape s;
   Values values = random_values(5);
   Block block{.row_begin = 0, .row_end = 48, .column_begin = 0, .column_end = 64, .set = 1};
-  Matrix x, w, reference;
+  Matrix x, w;
+  Reference reference;
 
   explicit Setup(const Shape& of) : s(of) {
     x = activations(s, values, 0, 48);
     w = dequantised(s, values, 64, 128);
-    reference = product(s, values, block);
+    reference = wavejit::oracle::reference(s, values, block);
   }
   [[nodiscard]] Verdict judge(Matrix kernel_weights) const {
     for (Eigen::Index i = 0; i < kernel_weights.size(); ++i)

@@ -118,7 +118,7 @@ Result<std::vector<std::uint16_t>> run(device::Device& device, const GemmJob& jo
 oracle::Verdict judge(const GemmJob& job, const std::vector<std::uint16_t>& output) {
   const oracle::Shape shape = shape_of(job);
   const oracle::Block block = block_of(job);
-  return oracle::compare(oracle::product(shape, oracle::random_values(job.seed), block), output, block,
+  return oracle::compare(oracle::reference(shape, oracle::random_values(job.seed), block), output, block,
                          shape.format, oracle::WeightRounding::nearest);
 }
 

@@ -124,8 +124,8 @@ device::Geometry gemm_geometry(const Product& p, std::uint32_t slices) {
 void check_output(device::Device& device, const Product& p, device::Address output) {
   const auto bits = download<std::uint16_t>(device, output, static_cast<std::size_t>(p.m * p.shape.n));
   const oracle::Block block{0, p.m, 0, p.shape.n};
-  const auto verdict = oracle::compare(oracle::product(p.shape, p.values, block), bits, block, p.shape.format,
-                                       oracle::WeightRounding::nearest);
+  const auto verdict = oracle::compare(oracle::reference(p.shape, p.values, block), bits, block,
+                                       p.shape.format, oracle::WeightRounding::nearest);
   INFO(verdict.reason);
   CHECK(verdict.ok);
 }
