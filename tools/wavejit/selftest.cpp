@@ -218,10 +218,11 @@ Result<Json> run_case(Engine& engine, const Case& c, unsigned rounds) {
   const auto plain = plain_output(*device, *tensors, p, c.m);
   if (plain) {
     const oracle::Shape shape = harness::oracle_shape(p);
-    oracle::Matrix reference(c.m, p.n);
-    for (Eigen::Index i = 0; i < reference.size(); ++i)
-      reference.data()[i] = oracle::decode((*plain)[static_cast<std::size_t>(i)], shape.format);
-    const auto against = oracle::compare(reference, *bits, {0, c.m, 0, p.n}, shape.format, rounding);
+    const oracle::Block block{0, c.m, 0, p.n};
+    oracle::Reference reference = oracle::reference(shape, oracle::random_values(1), block);
+    for (Eigen::Index i = 0; i < reference.value.size(); ++i)
+      reference.value.data()[i] = oracle::decode((*plain)[static_cast<std::size_t>(i)], shape.format);
+    const auto against = oracle::compare(reference, *bits, block, shape.format, rounding);
     json["plain_kernel"] = metrics(against);
     right = right && against.ok;
   } else {
