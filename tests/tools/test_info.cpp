@@ -85,11 +85,14 @@ TEST_CASE("Of several mapped HIP runtimes the first is used, and the others are 
 
 TEST_CASE("selftest alone falls back to the simulator by itself, and says so", "[cli]") {
   const Folder folder;
-  const Ran named = folder.wavejit("selftest --device hip --json");
-  CHECK(named.code != 0);
-  const Ran ran = folder.shell("WAVEJIT_HIP_LIBRARY=/nowhere/libamdhip64.so " + std::string(WAVEJIT_COMMAND) +
-                               " selftest --json");
-  CHECK(ran.json().at("device").at("kind") == "sim");
+  const std::string command =
+      "env WAVEJIT_HIP_LIBRARY=/nowhere/libamdhip64.so " + std::string(WAVEJIT_COMMAND) + " selftest ";
+  CHECK(folder.shell(command + "--device hip").code != 0);
+  // Ended as soon as it has said something: all cases on the simulator would take long.
+  const Ran ran = folder.shell(command +
+                               "--json 2>said & pid=$!; while [ ! -s said ] && kill -0 $pid; do sleep 0.05; "
+                               "done; kill $pid; wait $pid; cat said >&2");
+  CHECK(ran.out.empty());
   CHECK(ran.err.find("simulator") != std::string::npos);
   CHECK(ran.err.find("/nowhere/libamdhip64.so") != std::string::npos);
 }
