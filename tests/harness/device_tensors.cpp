@@ -130,6 +130,16 @@ DeviceTensors::~DeviceTensors() {
   }
 }
 
+Result<void> DeviceTensors::add_workspace(std::uint64_t bytes) {
+  if (bytes == 0) return {};
+  const auto address = device_->allocate(bytes);
+  if (!address) return std::unexpected(address.error());
+  owned_.push_back(*address);
+  arguments_.workspace = *address;
+  arguments_.workspace_bytes = bytes;
+  return device_->fill(*address, bytes, 0xFF);
+}
+
 Result<void> DeviceTensors::clear_output() {
   return device_->fill(arguments_.output.address, arguments_.output.bytes, 0xFF);
 }

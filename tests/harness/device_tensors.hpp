@@ -26,6 +26,9 @@ class DeviceTensors {
   /// Gives the memory back.
   ~DeviceTensors();
 
+  /// Scratch memory of NaNs among the arguments; 0 bytes: none. Errors: those of the device.
+  Result<void> add_workspace(std::uint64_t bytes);
+
   /// Editable: tests spoil it on purpose.
   [[nodiscard]] Arguments& arguments() { return arguments_; }
   [[nodiscard]] const Arguments& arguments() const { return arguments_; }

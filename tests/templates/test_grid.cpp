@@ -8,8 +8,8 @@
 #include <set>
 
 #include "tests/harness/catch.hpp"
+#include "tests/harness/pairwise.hpp"
 #include "tests/oracle/product.hpp"
-#include "tests/templates/pairwise.hpp"
 #include "tests/templates/w4a16_request.hpp"
 
 using namespace wavejit;
@@ -42,19 +42,19 @@ std::optional<templates::Config> config_of(int level) {
   }
 }
 
-bool divides(const test::Row& row) {
+bool divides(const harness::Row& row) {
   if (row[group] < 0 || row[k] < 0) return true;
   const std::int64_t g = groups[static_cast<std::size_t>(row[group])];
   return g == -1 || depths[static_cast<std::size_t>(row[k])] % g == 0;
 }
 
-std::vector<test::Row> grid() {
-  return test::pairwise({2, 2, 2, std::ssize(groups), std::ssize(rows_m), std::ssize(columns),
-                         std::ssize(depths), 2, 4, std::ssize(targets)},
-                        divides);
+std::vector<harness::Row> grid() {
+  return harness::pairwise({2, 2, 2, std::ssize(groups), std::ssize(rows_m), std::ssize(columns),
+                            std::ssize(depths), 2, 4, std::ssize(targets)},
+                           divides);
 }
 
-harness::Request request_of(const test::Row& row) {
+harness::Request request_of(const harness::Row& row) {
   const auto at = [&row](Factor f) { return static_cast<std::size_t>(row[f]); };
   harness::Request r;
   templates::Problem& p = r.problem;
@@ -108,9 +108,9 @@ std::size_t wrong_bits(const harness::Report& report, const oracle::Values& valu
 }  // namespace
 
 TEST_CASE("the grid has every admissible pair and no other row", "[w4a16][grid]") {
-  const std::vector<test::Row> rows = grid();
+  const std::vector<harness::Row> rows = grid();
   std::set<std::tuple<int, int, int, int>> met;
-  for (const test::Row& row : rows) {
+  for (const harness::Row& row : rows) {
     REQUIRE(row.size() == factor_count);
     CHECK(divides(row));
     for (int f = 0; f < factor_count; ++f)
@@ -128,12 +128,12 @@ TEST_CASE("the grid has every admissible pair and no other row", "[w4a16][grid]"
 }
 
 TEST_CASE("a grid of problems, random values within the bars", "[w4a16][grid]") {
-  for (const test::Row& row : grid()) CHECK(harness::passes(request_of(row)));
+  for (const harness::Row& row : grid()) CHECK(harness::passes(request_of(row)));
 }
 
 TEST_CASE("a grid of problems, exact values to the bit", "[w4a16][grid]") {
   const oracle::Values values = exact_values();
-  for (const test::Row& row : grid()) {
+  for (const harness::Row& row : grid()) {
     harness::Request r = request_of(row);
     r.values = values;
     r.compare = false;

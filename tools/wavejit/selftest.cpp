@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT
-// wavejit selftest: what a person with a new card runs first. Every kernel family on the device, judged by
-// the CPU oracle and, of W4A16, where hiprtc can compile for the card, by a plain kernel on the device
-// itself; timed by events; one report file that can be sent in.
+// wavejit selftest: what a person with a new card runs first. Every kind of kernel that the card serves
+// (selftest_cases.hpp), judged by the CPU oracle and, of W4A16, where hiprtc can compile for the card, by a
+// plain kernel on the device itself; timed by events; one report file that can be sent in, which also says
+// what was not run and why.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -22,6 +24,7 @@
 #include "tools/wavejit/json.hpp"
 #include "tools/wavejit/options.hpp"
 #include "tools/wavejit/progress.hpp"
+#include "tools/wavejit/selftest_cases.hpp"
 
 namespace wavejit::tools {
 namespace {
@@ -31,68 +34,6 @@ struct SelftestOptions {
   unsigned rounds = 0;
   bool json = false;
 };
-
-struct Case {
-  templates::Problem problem;
-  std::int64_t m = 1;
-};
-
-/// Every form of the problem, each with a shape that tails both ways. A GPU also gets shapes of real layers.
-std::vector<Case> cases(bool gpu) {
-  using templates::DataType;
-  using templates::ZeroPoints;
-  std::vector<Case> all;
-  for (const DataType type : {DataType::bf16, DataType::f16})
-    for (const ZeroPoints zeros : {ZeroPoints::symmetric, ZeroPoints::packed})
-      for (const bool bias : {false, true}) {
-        templates::Problem p;
-        p.activation = type;
-        p.zero_points = zeros;
-        p.bias = bias;
-        p.n = 200;
-        p.k = 256;
-        p.group = 32;
-        for (const std::int64_t m : {1, 17, 70, 130}) all.push_back({p, m});
-        if (!gpu || bias) continue;
-        for (const std::int64_t m : {16, 128, 1322}) {
-          for (const auto& [n, k, group] :
-               {std::tuple<std::int64_t, std::int64_t, std::int64_t>{2560, 2560, 32},
-                {19456, 2560, 32},
-                {2560, 9728, 128}}) {
-            p.n = n;
-            p.k = k;
-            p.group = group;
-            all.push_back({p, m});
-          }
-        }
-      }
-  return all;
-}
-
-/// Every type of GGUF weights and of activations; 9 rows are two launches.
-std::vector<Case> kquant_cases(bool gpu) {
-  using templates::DataType;
-  using templates::GgufType;
-  std::vector<Case> all;
-  for (const GgufType type :
-       {GgufType::q4_k, GgufType::q5_k, GgufType::q6_k, GgufType::q8_0, GgufType::q4_0}) {
-    templates::Problem p;
-    p.op = templates::Operation::kquant;
-    p.weight_type = type;
-    p.n = 67;
-    p.k = 1792;
-    for (const DataType activation : {DataType::bf16, DataType::f16, DataType::f32}) {
-      p.activation = activation;
-      for (const std::int64_t m : {1, 2, 9})
-        if (m != 2 || activation == DataType::bf16) all.push_back({p, m});
-    }
-    if (!gpu) continue;
-    p.n = 5120;
-    p.k = 17408;
-    for (const std::int64_t m : {1, 8}) all.push_back({p, m});
-  }
-  return all;
-}
 
 /// What the kernels promise of a dequantised weight: bf16 by RDNA's dot product truncates (docs/numerics.md),
 /// skinny kernels do not round at all.
@@ -166,7 +107,7 @@ double tflops(const templates::Problem& p, std::int64_t m, double milliseconds) 
   return 2.0 * static_cast<double>(m * p.n) * static_cast<double>(p.k) / milliseconds / 1e9;
 }
 
-Result<Json> run_kquant_case(Engine& engine, const Case& c, unsigned rounds) {
+Result<Json> run_kquant_case(Engine& engine, const SelftestCase& c, unsigned rounds) {
   const auto device = engine.device();
   const auto plan = engine.prepare(c.problem, {c.m, c.m});
   if (!plan) return std::unexpected(plan.error());
@@ -180,7 +121,8 @@ Result<Json> run_kquant_case(Engine& engine, const Case& c, unsigned rounds) {
   if (!ok) return std::unexpected(ok.error());
   const auto distance = tensors->judge();
   if (!distance) return std::unexpected(distance.error());
-  Json json = {{"kernel", plan->variants().back().kernel},
+  Json json = {{"kinds", kinds_of(plan->problem(), plan->variants().back().config)},
+               {"kernel", plan->variants().back().kernel},
                {"oracle", {{"nmse", distance->exact}, {"nmse_model", distance->model}}}};
   const auto time = time_launch(*device, *plan, tensors->arguments(), rounds);
   if (!time) return std::unexpected(time.error());
@@ -191,16 +133,19 @@ Result<Json> run_kquant_case(Engine& engine, const Case& c, unsigned rounds) {
 }
 
 /// One case; an Error becomes part of the report, so that the rest still runs.
-Result<Json> run_case(Engine& engine, const Case& c, unsigned rounds) {
+Result<Json> run_case(Engine& engine, const SelftestCase& c, unsigned rounds) {
   if (c.problem.op == templates::Operation::kquant) return run_kquant_case(engine, c, rounds);
   const auto device = engine.device();
   const target::Target& target = *target::find(device->info().target);
   const auto plan = engine.prepare(c.problem, {c.m, c.m});
   if (!plan) return std::unexpected(plan.error());
   const templates::Problem& p = plan->problem();
-  auto tensors = harness::DeviceTensors::create(device, p, c.m, oracle::random_values(1));
+  auto tensors = harness::DeviceTensors::create(device, p, c.m, oracle::random_values(1), c.group_rows);
   if (!tensors) return std::unexpected(tensors.error());
-  auto ok = plan->launch(nullptr, tensors->arguments());
+  const auto workspace = plan->workspace_bytes(c.m);
+  if (!workspace) return std::unexpected(workspace.error());
+  auto ok = tensors->add_workspace(*workspace);
+  if (ok) ok = plan->launch(nullptr, tensors->arguments());
   if (ok) ok = device->synchronise(nullptr);
   if (!ok) return std::unexpected(ok.error());
   const oracle::WeightRounding rounding = promised(p, plan->variants().front().config, target);
@@ -208,12 +153,16 @@ Result<Json> run_case(Engine& engine, const Case& c, unsigned rounds) {
   if (!verdict) return std::unexpected(verdict.error());
   const auto bits = tensors->output();
   if (!bits) return std::unexpected(bits.error());
-  Json json = {{"kernel", plan->variants().front().kernel}, {"oracle", metrics(*verdict)}};
+  Json json = {{"kinds", kinds_of(p, plan->variants().front().config)},
+               {"kernel", plan->variants().front().kernel},
+               {"oracle", metrics(*verdict)}};
   const auto time = time_launch(*device, *plan, tensors->arguments(), rounds);
   if (!time) return std::unexpected(time.error());
   json["milliseconds"] = *time;
-  if (device->info().kind == device::Kind::hip) json["tflops"] = tflops(p, c.m, *time);
+  if (device->info().kind == device::Kind::hip) json["tflops"] = tflops(p, p.batch * c.m, *time);
 
+  json["ok"] = verdict->ok;
+  if (p.op != templates::Operation::w4a16) return json;
   bool right = verdict->ok;
   const auto plain = plain_output(*device, *tensors, p, c.m);
   if (plain) {
@@ -268,15 +217,16 @@ Result<int> selftest(const SelftestOptions& options) {
                  {"llvm", lower::llvm_version()},
                  {"device", describe(info)},
                  {"time_is", gpu ? "device time by events, median" : "host time of the simulator"}};
-  std::vector<Case> all = cases(gpu);
-  if (target::find(info.target)->wave_size == 32)
-    for (const Case& c : kquant_cases(gpu)) all.push_back(c);
+  const SelftestPlan todo = selftest_plan(*target::find(info.target), gpu);
+  const std::vector<SelftestCase>& all = todo.cases;
+  std::map<std::string, std::size_t> kinds;
   std::size_t wrong = 0, failed = 0;
   ProgressBar bar("cases");
   for (std::size_t i = 0; i < all.size(); ++i) {
     Json entry = {{"problem", to_json(all[i].problem)}, {"m", all[i].m}};
     auto result = run_case(**engine, all[i], rounds);
     if (result) {
+      for (const Json& kind : (*result)["kinds"]) ++kinds[kind.get<std::string>()];
       if (!(*result)["ok"].get<bool>()) ++wrong;
       entry.update(*result);
     } else {
@@ -288,7 +238,10 @@ Result<int> selftest(const SelftestOptions& options) {
     bar.update(i + 1, all.size());
   }
   bar.finish();
-  report["summary"] = {{"cases", all.size()}, {"wrong", wrong}, {"failed", failed}};
+  report["kinds"] = kinds;
+  report["not_run"] = Json::array();
+  for (const NotRun& n : todo.not_run) report["not_run"].push_back({{"what", n.what}, {"why", n.why}});
+  report["summary"] = {{"cases", all.size()}, {"kinds", kinds.size()}, {"wrong", wrong}, {"failed", failed}};
   if (!options.report.empty()) {
     Outputs files;
     files.add(options.report, report.dump(2) + "\n");
@@ -297,8 +250,10 @@ Result<int> selftest(const SelftestOptions& options) {
   if (options.json) {
     fmt::print("{}\n", report.dump(2));
   } else {
-    fmt::print("{} on {} ({}): {} cases, {} wrong, {} failed\n", info.target_id, info.name,
-               device::name(info.kind), all.size(), wrong, failed);
+    fmt::print("{} on {} ({}): {} cases of {} kinds, {} wrong, {} failed\n", info.target_id, info.name,
+               device::name(info.kind), all.size(), kinds.size(), wrong, failed);
+    for (const auto& [kind, count] : kinds) fmt::print("  {:32} {:>4}\n", kind, count);
+    for (const NotRun& n : todo.not_run) fmt::print("  not run: {}: {}\n", n.what, n.why);
     for (const Json& c : report["cases"])
       if (!c["ok"].get<bool>()) fmt::print("  {}\n", c.dump());
   }

@@ -1,265 +1,302 @@
 // SPDX-License-Identifier: MIT
-// wavejit sweep: selection and generation over a grid of shapes, groups, types and zero points, on each
-// target. W4A16 only. Every Config that selection returns for M up to 4096 must launch and keep its K step
-// within one group; those of the rows asked for must generate, assemble and link.
+// wavejit sweep: whether every problem finds its kernels. Over the layers of public models, each operation,
+// each target and options pairwise, what selection returns for the rows asked for must generate, assemble,
+// link and launch; with --prepare an engine prepares each layer for all rows. One failure fails the sweep.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <array>
 #include <atomic>
-#include <ctime>
+#include <cerrno>
+#include <charconv>
+#include <chrono>
+#include <cstdio>
+#include <cstring>
+#include <map>
 #include <memory>
 #include <mutex>
-#include <optional>
-#include <set>
 #include <string>
 #include <thread>
+#include <tuple>
 #include <vector>
 
-#include "templates/kernel.hpp"
 #include "tools/wavejit/commands.hpp"
 #include "tools/wavejit/json.hpp"
 #include "tools/wavejit/options.hpp"
 #include "tools/wavejit/progress.hpp"
+#include "tools/wavejit/sweep_problems.hpp"
+#include "tools/wavejit/sweep_trial.hpp"
 
 namespace wavejit::tools {
 namespace {
 
+constexpr std::int64_t prepared_rows = 8192;
+
 struct Options {
-  std::vector<std::string> targets;
-  std::vector<std::int64_t> rows{1322};
-  std::size_t share = 1;
+  std::vector<std::string> targets, operations;
+  /// Both sides of what tiles, decode kernels and their buckets change at; kquant takes those up to 8.
+  std::vector<std::int64_t> rows{1,  2,  3,  4,  5,   6,   7,   8,   9,    16,  17,
+                                 33, 48, 64, 65, 128, 256, 257, 512, 1024, 4096};
+  std::string shard = "1/1", jsonl;
   unsigned threads = 2;
-  bool json = false;
+  bool prepare = false, json = false;
 };
 
-struct Shape {
-  std::int64_t k, n;
-};
-/// Each K with each N: depths of decoders, widths down to less than a tile and with tails of every kind …
-constexpr std::array<std::int64_t, 16> depths{256,  512,  768,  1024, 1536, 2048,  2560,  3584,
-                                              4096, 5120, 6144, 8192, 9728, 11008, 12288, 16384};
-constexpr std::array<std::int64_t, 9> widths{16, 72, 256, 1024, 2600, 4096, 6144, 12288, 19456};
-/// … and layers of models that servers run (shared/domain.md §0.2), as K, N.
-constexpr std::array<Shape, 26> layers{
-    {{2048, 32768}, {16384, 2048}, {38912, 2048}, {49152, 4096},  {2560, 3840},  {9728, 2560},  {4096, 24576},
-     {3584, 37888}, {18944, 3584}, {8192, 512},   {8320, 512},    {6144, 2048},  {2560, 20480}, {10240, 2560},
-     {5376, 43008}, {21504, 5376}, {8192, 5376},  {16384, 5376},  {5376, 20480}, {640, 5120},   {5120, 2048},
-     {8192, 1280},  {3584, 8192},  {6656, 13312}, {16384, 13312}, {5120, 896}}};
-constexpr std::array<std::int64_t, 5> groups{32, 64, 128, 256, -1};
-
-struct Grid {
-  std::vector<templates::Problem> problems;
-  std::size_t combinations =
-      0;  ///< of shape and group; each comes in both types, with zero points and without
+struct Share {
+  std::size_t index = 1, count = 1;
 };
 
-Grid make_grid() {
-  std::vector<Shape> shapes(layers.begin(), layers.end());
-  for (const std::int64_t k : depths)
-    for (const std::int64_t n : widths) shapes.push_back({k, n});
-  Grid grid;
-  for (const Shape& s : shapes)
-    for (const std::int64_t group : groups) {
-      if (group > 0 && s.k % group != 0) continue;
-      ++grid.combinations;
-      for (unsigned kind = 0; kind < 4; ++kind) {
-        templates::Problem p;
-        p.n = s.n;
-        p.k = s.k;
-        p.group = group;
-        if (kind % 2 == 1) p.activation = templates::DataType::f16;
-        if (kind / 2 == 1) p.zero_points = templates::ZeroPoints::packed;
-        grid.problems.push_back(p);
-      }
-    }
-  return grid;
+/// "I/N".
+Result<Share> parse_share(const std::string& text, std::size_t most) {
+  Share s;
+  const char* const end = text.data() + text.size();
+  const auto first = std::from_chars(text.data(), end, s.index);
+  const bool slash = first.ec == std::errc{} && first.ptr != end && *first.ptr == '/';
+  const auto second = slash ? std::from_chars(first.ptr + 1, end, s.count) : first;
+  if (!slash || second.ec != std::errc{} || second.ptr != end || s.index < 1 || s.index > s.count ||
+      s.count > most)
+    return fail_field(ErrorCode::invalid_argument, "shard", text,
+                      fmt::format("I/N with I from 1 to N, and N at most {}", most));
+  return s;
 }
 
-/// What became of one target's problems.
-struct Tally {
-  const target::Target* target = nullptr;
-  std::size_t problems = 0, selections = 0, kernels = 0;
-  double select_ms = 0, slowest_ms = 0, generate_ms = 0;
-  std::set<std::string> configs;
-  std::vector<std::string> failures;
-};
-
-/// CPU time of this thread in milliseconds, so that other work on the machine does not count.
-double cpu_milliseconds() {
-  timespec t{};
-  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-  return 1e3 * static_cast<double>(t.tv_sec) + 1e-6 * static_cast<double>(t.tv_nsec);
-}
-
-/// What the sweep finds of one problem. The failure is a sentence.
-struct Found {
-  std::size_t selections = 0, kernels = 0;
-  double select_ms = 0, generate_ms = 0;
-  std::vector<std::string> configs;
-  std::optional<std::string> failure;
-};
-
-std::optional<std::string> check(const templates::Problem& p, const templates::Selection& s,
-                                 const target::Target& target) {
-  const std::string config = templates::canonical(s.config);
-  // A skinny kernel has a scale for each 32 weights of a lane, a tile one for its step along K.
-  if (s.config.path == templates::Path::tile && (s.config.bk > p.group || p.group % s.config.bk != 0))
-    return fmt::format("M {} to {}: {} crosses groups of {}", s.first, s.last, config, p.group);
-  if (const auto launch = templates::launch(p, s.config, target, s.last); !launch)
-    return fmt::format("M {}: {}: {}", s.last, config, launch.error().message);
-  return std::nullopt;
-}
-
-Found look_at(const templates::Problem& asked, const target::Target& target, const Options& o) {
-  constexpr std::int64_t most_rows = 4096;
-  Found f;
-  const double begin = cpu_milliseconds();
-  const auto p = templates::normalise(asked, target);
-  const auto all = p ? templates::select_configs(*p, target, 1, most_rows)
-                     : Result<std::vector<templates::Selection>>(std::unexpected(p.error()));
-  f.select_ms = cpu_milliseconds() - begin;
-  if (!all) {
-    f.failure = all.error().message;
-    return f;
+Result<Scope> scope_of(const Options& o) {
+  Scope scope;
+  for (std::size_t i = 0; i < templates::operations; ++i) {
+    const auto op = static_cast<templates::Operation>(i);
+    if (o.operations.empty() || std::ranges::find(o.operations, templates::name(op)) != o.operations.end())
+      scope.operations.push_back(op);
   }
-  f.selections = all->size();
-  for (const templates::Selection& s : *all) {
-    f.configs.push_back(templates::canonical(s.config));
-    f.failure = check(*p, s, target);
-    if (f.failure) return f;
-  }
-  const double generation = cpu_milliseconds();
-  for (const std::int64_t m : o.rows) {
-    const auto serves = [m](const templates::Selection& s) { return s.first <= m && m <= s.last; };
-    const auto kernel = templates::generate(*p, std::ranges::find_if(*all, serves)->config, target);
-    if (!kernel) {
-      f.failure = kernel.error().message;
-      break;
-    }
-    ++f.kernels;
-  }
-  f.generate_ms = cpu_milliseconds() - generation;
-  return f;
-}
-
-void add(Tally& tally, const templates::Problem& p, Found f) {
-  ++tally.problems;
-  tally.selections += f.selections;
-  tally.kernels += f.kernels;
-  tally.select_ms += f.select_ms;
-  tally.slowest_ms = std::max(tally.slowest_ms, f.select_ms);
-  tally.generate_ms += f.generate_ms;
-  tally.configs.insert(f.configs.begin(), f.configs.end());
-  if (!f.failure) return;
-  const auto normal = templates::normalise(p, *tally.target);
-  tally.failures.push_back(
-      fmt::format("{}: {}", normal ? templates::canonical(*normal) : "a problem", *f.failure));
-}
-
-Result<std::vector<Tally>> tallies(const Options& o) {
-  std::vector<Tally> all;
-  for (const std::string& name : o.targets) {
+  const std::vector<std::string> five{"gfx1151", "gfx1100", "gfx1201", "gfx942", "gfx950"};
+  for (const std::string& name : o.targets.empty() && o.prepare ? five : o.targets) {
     const target::Target* target = target::find(name);
     if (target == nullptr)
       return fail_field(ErrorCode::unknown_target, "target", name, "one of " + target_names());
-    all.emplace_back().target = target;
+    scope.targets.push_back(target);
   }
-  if (!all.empty()) return all;
-  templates::Problem any;
-  any.n = any.k = any.group = 256;
-  for (const target::Target& t : target::all())
-    if (templates::normalise(any, t)) all.emplace_back().target = &t;
-  return all;
+  if (scope.targets.empty())
+    for (const target::Target& t : target::all()) scope.targets.push_back(&t);
+  if (o.prepare) {
+    scope.ways = {1};
+    scope.all_options = false;
+  }
+  return scope;
 }
 
-/// Every share-th problem; where it begins differs by target, so that a small share has all of them
-/// somewhere.
-void run(const Options& o, const Grid& grid, std::vector<Tally>& all) {
-  struct Work {
-    std::size_t tally, problem;
-  };
-  std::vector<Work> works;
-  for (std::size_t t = 0; t < all.size(); ++t)
-    for (std::size_t i = t % o.share; i < grid.problems.size(); i += o.share) works.push_back({t, i});
+/// Sums of the trials of one operation on one target.
+struct Sum {
+  std::size_t problems = 0, configs = 0, kernels = 0, shared = 0, failures = 0;
+  double cpu_ms = 0;
+};
+
+/// Takes results in, writes their lines, sums them up.
+class Report {
+ public:
+  /// Errors: io.
+  static Result<std::unique_ptr<Report>> open(const std::string& path) {
+    auto report = std::make_unique<Report>();
+    if (path.empty()) return report;
+    report->lines_ = path == "-" ? stdout : std::fopen(path.c_str(), "w");
+    if (report->lines_ == nullptr)
+      return fail(ErrorCode::io, fmt::format("{}: {}", path, std::strerror(errno)));
+    return report;
+  }
+  Report() = default;
+  Report(const Report&) = delete;
+  Report& operator=(const Report&) = delete;
+  ~Report() {
+    if (lines_ != nullptr && lines_ != stdout) std::fclose(lines_);
+  }
+
+  void add(TrialResult&& r) {
+    line(to_json(r));
+    Sum& sum = sums_[{r.op, r.target->name}];
+    ++sum.problems;
+    sum.configs += r.configs;
+    sum.kernels += r.kernels;
+    sum.shared += r.shared;
+    sum.cpu_ms += r.cpu_ms;
+    if (r.failures.empty()) return;
+    ++sum.failures;
+    failed_.push_back(std::move(r));
+  }
+  /// False: the file could not be written whole.
+  bool line(const Json& json) {
+    if (lines_ == nullptr) return true;
+    // Whole lines at once: who reads a sweep that was cut short finds no half of one.
+    const std::string text = json.dump() + "\n";
+    good_ =
+        std::fwrite(text.data(), 1, text.size(), lines_) == text.size() && std::fflush(lines_) == 0 && good_;
+    return good_;
+  }
+  [[nodiscard]] Sum total() const {
+    Sum all;
+    for (const auto& [key, s] : sums_) {
+      all.problems += s.problems;
+      all.configs += s.configs;
+      all.kernels += s.kernels;
+      all.shared += s.shared;
+      all.failures += s.failures;
+      all.cpu_ms += s.cpu_ms;
+    }
+    return all;
+  }
+  using Key = std::pair<templates::Operation, std::string_view>;
+  [[nodiscard]] const std::map<Key, Sum>& sums() const { return sums_; }
+  [[nodiscard]] const std::vector<TrialResult>& failed() const { return failed_; }
+
+ private:
+  std::FILE* lines_ = nullptr;
+  bool good_ = true;
+  std::map<Key, Sum> sums_;
+  std::vector<TrialResult> failed_;
+};
+
+using Engines = std::map<const target::Target*, std::shared_ptr<Engine>>;
+
+Result<Engines> open_engines(const Scope& scope) {
+  Engines engines;
+  for (const target::Target* t : scope.targets) {
+    EngineOptions options;
+    options.devices = {fmt::format("sim:{}", t->name)};
+    options.cache_folder = "";  // what is tried is this build, not what an earlier one left
+    options.environment = false;
+    const auto engine = Engine::create(options);
+    if (!engine) return std::unexpected(engine.error());
+    engines[t] = *engine;
+  }
+  return engines;
+}
+
+void run(const Options& o, const std::vector<const Cell*>& cells, const Engines& engines, Report& report) {
+  SweptKernels kernels;
   std::atomic<std::size_t> next = 0;
   std::size_t done = 0;
   std::mutex mutex;
-  ProgressBar bar("problems");
+  ProgressBar bar("cells");
   std::vector<std::jthread> pool;
-  for (unsigned thread = 0; thread < o.threads; ++thread)
+  // An engine counts its compilations for all threads together: one thread, so that lines can tell theirs.
+  for (unsigned thread = 0; thread < (o.prepare ? 1 : o.threads); ++thread)
     pool.emplace_back([&] {
-      for (std::size_t i; (i = next++) < works.size();) {
-        const templates::Problem& p = grid.problems[works[i].problem];
-        Found found = look_at(p, *all[works[i].tally].target, o);
+      for (std::size_t i; (i = next++) < cells.size();) {
+        for (const Trial& trial : cells[i]->trials)
+          for (const target::Target* t : trial.targets) {
+            TrialResult result = o.prepare ? prepare_all(*engines.at(t), trial.problem, *t, prepared_rows)
+                                           : choose_and_generate(trial.problem, *t, o.rows, kernels);
+            const std::lock_guard lock(mutex);
+            report.add(std::move(result));
+          }
         const std::lock_guard lock(mutex);
-        add(all[works[i].tally], p, std::move(found));
-        bar.update(++done, works.size());
+        bar.update(++done, cells.size());
       }
     });
 }
 
-Json to_json(const Grid& grid, const std::vector<Tally>& all) {
-  Json targets = Json::array();
-  for (const Tally& t : all)
-    targets.push_back({{"target", t.target->name},
-                       {"problems", t.problems},
-                       {"selections", t.selections},
-                       {"configs", t.configs.size()},
-                       {"kernels", t.kernels},
-                       {"failures", t.failures}});
-  return {{"combinations", grid.combinations}, {"problems", grid.problems.size()}, {"targets", targets}};
+Json to_json(const Sum& s) {
+  return {{"problems", s.problems}, {"configs", s.configs},   {"kernels", s.kernels},
+          {"shared", s.shared},     {"failures", s.failures}, {"cpu_ms", s.cpu_ms}};
 }
 
-void print(const Grid& grid, const std::vector<Tally>& all) {
-  fmt::print("{} combinations of shape and group, {} problems with type and zero points\n\n",
-             grid.combinations, grid.problems.size());
-  fmt::print("{:13} {:>8} {:>10} {:>7} {:>7} {:>8}  {:>9} {:>10} {:>11}\n", "target", "problems",
-             "selections", "Configs", "kernels", "failures", "ms/choice", "slowest ms", "ms/kernel");
-  for (const Tally& t : all) {
-    fmt::print("{:13} {:>8} {:>10} {:>7} {:>7} {:>8}  {:>9.1f} {:>10.1f} {:>11.1f}\n", t.target->name,
-               t.problems, t.selections, t.configs.size(), t.kernels, t.failures.size(),
-               t.select_ms / static_cast<double>(std::max<std::size_t>(t.problems, 1)), t.slowest_ms,
-               t.generate_ms / static_cast<double>(std::max<std::size_t>(t.kernels, 1)));
+Json summary(const Options& o, const Grid& grid, const Report& report, double seconds, double whole) {
+  Json by = Json::array();
+  for (const auto& [key, sum] : report.sums()) {
+    Json entry = {{"op", templates::name(key.first)}, {"target", key.second}};
+    entry.update(to_json(sum));
+    by.push_back(std::move(entry));
   }
-  constexpr std::size_t shown = 10;
-  for (const Tally& t : all)
-    for (std::size_t i = 0; i < std::min(shown, t.failures.size()); ++i)
-      fmt::print("{}: {}\n", t.target->name, t.failures[i]);
+  Json json = {{"shard", o.shard},
+               {"models", harness::public_models().size()},
+               {"layers", grid.layers},
+               {"all_problems", grid.trials},
+               {"illegal", grid.illegal}};
+  json.update(to_json(report.total()));
+  json.update(Json{{"seconds", seconds}, {"whole_cpu_seconds", whole}, {"by", std::move(by)}});
+  return {{"summary", std::move(json)}};
 }
 
-int sweep(const Options& o) {
-  auto all = tallies(o);
-  if (!all) return refuse(all.error(), o.json);
-  const Grid grid = make_grid();
-  run(o, grid, *all);
+void print(const Grid& grid, const Report& report, double seconds, double whole) {
+  fmt::print("{} layers of {} models, {} problems by target; {} illegal combinations left out\n\n",
+             grid.layers, harness::public_models().size(), grid.trials, grid.illegal);
+  fmt::print("{:13} {:13} {:>8} {:>8} {:>8} {:>8} {:>8} {:>8}\n", "op", "target", "problems", "Configs",
+             "kernels", "shared", "failures", "CPU s");
+  const auto row = [](std::string_view op, std::string_view target, const Sum& s) {
+    fmt::print("{:13} {:13} {:>8} {:>8} {:>8} {:>8} {:>8} {:>8.1f}\n", op, target, s.problems, s.configs,
+               s.kernels, s.shared, s.failures, s.cpu_ms / 1e3);
+  };
+  for (const auto& [key, sum] : report.sums()) row(templates::name(key.first), key.second, sum);
+  row("all", "", report.total());
+  fmt::print("\n{:.0f} seconds; the whole takes about {:.0f} seconds of CPU\n", seconds, whole);
+  for (const TrialResult& r : report.failed())
+    for (const TrialFailure& f : r.failures)
+      fmt::print("FAILED {}: {}: M {}: {}: {}\n", r.target->name, r.problem, fmt::join(f.m, ","),
+                 f.config.empty() ? "no Config" : f.config, f.error.message);
+}
+
+Result<int> sweep(const Options& o) {
+  using Clock = std::chrono::steady_clock;
+  const Clock::time_point start = Clock::now();
+  const auto scope = scope_of(o);
+  if (!scope) return std::unexpected(scope.error());
+  const Grid grid = make_grid(*scope);
+  if (grid.cells.empty())
+    return fail_field(ErrorCode::unsupported, "target", fmt::format("{}", fmt::join(o.targets, ",")),
+                      "one that serves one of the operations");
+  const auto share = parse_share(o.shard, grid.cells.size());
+  if (!share) return std::unexpected(share.error());
+  const std::vector<const Cell*> cells = shard(grid, share->index, share->count);
+  const auto engines = o.prepare ? open_engines(*scope) : Result<Engines>(Engines{});
+  if (!engines) return std::unexpected(engines.error());
+  const auto report = Report::open(o.jsonl);
+  if (!report) return std::unexpected(report.error());
+  run(o, cells, *engines, **report);
+
+  const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
+  const double whole = (*report)->total().cpu_ms / 1e3 * static_cast<double>(grid.cells.size()) /
+                       static_cast<double>(cells.size());
+  const Json sums = summary(o, grid, **report, seconds, whole);
+  const bool written = (*report)->line(sums);
   if (o.json) {
-    fmt::print("{}\n", to_json(grid, *all).dump(2));
-  } else {
-    print(grid, *all);
+    Json all = sums;
+    all["failed"] = Json::array();
+    for (const TrialResult& r : (*report)->failed()) all["failed"].push_back(to_json(r));
+    fmt::print("{}\n", all.dump(2));
+  } else if (o.jsonl != "-") {
+    print(grid, **report, seconds, whole);
   }
-  return std::ranges::all_of(*all, [](const Tally& t) { return t.failures.empty(); }) ? exit_ok : exit_wrong;
+  if (!written) return fail(ErrorCode::io, fmt::format("{}: cannot write all lines", o.jsonl));
+  return (*report)->failed().empty() ? exit_ok : exit_wrong;
 }
 
 }  // namespace
 
 Action add_sweep(CLI::App& app) {
   const auto o = std::make_shared<Options>();
-  app.add_option("--target", o->targets, "GPU architectures, with commas; all that W4A16 serves by default")
+  app.add_option("--target", o->targets,
+                 "GPU architectures, with commas; all by default, with --prepare five of them")
       ->delimiter(',');
-  app.add_option("--rows", o->rows, "M whose Config is generated for each problem; others are only chosen")
+  app.add_option("--op", o->operations, "Operations, with commas; all by default")
       ->delimiter(',')
-      ->check(CLI::Range(std::int64_t{1}, std::int64_t{4096}))
+      ->check(CLI::IsMember({"w4a16", "kquant", "int4_gemm", "int4_grouped"}));
+  auto* rows = app.add_option("--rows", o->rows, "M whose kernels are generated for each problem")
+                   ->delimiter(',')
+                   ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 20))
+                   ->capture_default_str();
+  app.add_option("--shard", o->shard, "I/N: the I-th of N shares that together are the whole")
       ->capture_default_str();
-  app.add_option("--share", o->share, "Look at every n-th problem of a target only")
-      ->check(CLI::PositiveNumber)
+  app.add_flag("--prepare", o->prepare,
+               "Instead: an engine prepares each uncut layer, with usual options, for M from 1 to 8192")
+      ->excludes(rows);
+  app.add_option("-j,--threads", o->threads, "Problems at once; --prepare does one after another")
+      ->check(CLI::Range(1U, 1024U))
       ->capture_default_str();
-  app.add_option("-j,--threads", o->threads, "Problems at once")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
-  app.add_flag("--json", o->json, "Print the counts as JSON");
-  return [o] { return sweep(*o); };
+  app.add_option("--jsonl", o->jsonl,
+                 "A JSON line per problem and target, and one with the sums, to this file; -: to "
+                 "the standard output");
+  app.add_flag("--json", o->json, "Print sums and failures as JSON");
+  return [o] {
+    const auto code = sweep(*o);
+    return code ? *code : refuse(code.error(), o->json);
+  };
 }
 
 }  // namespace wavejit::tools

@@ -58,19 +58,9 @@ DeviceTensors tensors(Engine& engine, const Plan& plan, std::int64_t m,
 Result<void> launch(Engine& engine, const Plan& plan, std::int64_t m, DeviceTensors& t) {
   const auto bytes = plan.workspace_bytes(m);
   REQUIRE(bytes);
-  if (*bytes == 0) {
-    auto launched = plan.launch(nullptr, t.arguments());
-    if (launched) REQUIRE(engine.device()->synchronise(nullptr));
-    return launched;
-  }
-  const auto workspace = engine.device()->allocate(*bytes);
-  REQUIRE(workspace);
-  REQUIRE(engine.device()->fill(*workspace, *bytes, 0xFF));
-  t.arguments().workspace = *workspace;
-  t.arguments().workspace_bytes = *bytes;
+  REQUIRE(t.add_workspace(*bytes));
   auto launched = plan.launch(nullptr, t.arguments());
   if (launched) REQUIRE(engine.device()->synchronise(nullptr));
-  REQUIRE(engine.device()->release(*workspace));
   return launched;
 }
 

@@ -6,8 +6,8 @@
 #include <bit>
 #include <catch2/catch.hpp>
 
+#include "tests/harness/pairwise.hpp"
 #include "tests/oracle/product.hpp"
-#include "tests/templates/pairwise.hpp"
 #include "tests/templates/skinny/skinny.hpp"
 #include "tests/templates/w4a16_request.hpp"
 
@@ -28,7 +28,7 @@ constexpr std::array<Form, 7> forms{
 
 enum Factor : std::uint8_t { type, zeros, bias, group, m, n, k, strides, form, gpu };
 
-bool admits(const test::Row& row) {
+bool admits(const harness::Row& row) {
   if (row[m] >= 0 && row[form] >= 0) {
     // A lane holds an accumulator and a dot product of each: 64 of both are what fits beside the loads.
     const std::int64_t bm =
@@ -40,13 +40,13 @@ bool admits(const test::Row& row) {
   return g == -1 || depths[static_cast<std::size_t>(row[k])] % g == 0;
 }
 
-std::vector<test::Row> grid() {
-  return test::pairwise({2, 2, 2, std::ssize(groups), std::ssize(rows_m), std::ssize(columns),
-                         std::ssize(depths), 2, std::ssize(forms), std::ssize(targets)},
-                        admits);
+std::vector<harness::Row> grid() {
+  return harness::pairwise({2, 2, 2, std::ssize(groups), std::ssize(rows_m), std::ssize(columns),
+                            std::ssize(depths), 2, std::ssize(forms), std::ssize(targets)},
+                           admits);
 }
 
-harness::Request request_of(const test::Row& row) {
+harness::Request request_of(const harness::Row& row) {
   const auto at = [&row](Factor f) { return static_cast<std::size_t>(row[f]); };
   harness::Request r;
   templates::Problem& p = r.problem;
@@ -96,9 +96,9 @@ std::size_t wrong_bits(const harness::Report& report, const oracle::Values& valu
 }  // namespace
 
 TEST_CASE("skinny: a grid of problems, random values within the bars", "[skinny][grid]") {
-  const std::vector<test::Row> rows = grid();
+  const std::vector<harness::Row> rows = grid();
   CHECK(rows.size() > 60);
-  for (const test::Row& row : rows) {
+  for (const harness::Row& row : rows) {
     const harness::Outcome outcome = harness::passes(request_of(row));
     CHECK(outcome);
     REQUIRE(outcome.report);
@@ -108,7 +108,7 @@ TEST_CASE("skinny: a grid of problems, random values within the bars", "[skinny]
 
 TEST_CASE("skinny: a grid of problems, exact values to the bit", "[skinny][grid]") {
   const oracle::Values values = exact_values();
-  for (const test::Row& row : grid()) {
+  for (const harness::Row& row : grid()) {
     harness::Request r = request_of(row);
     r.values = values;
     r.compare = false;

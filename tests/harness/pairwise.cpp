@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-#include "tests/templates/pairwise.hpp"
+#include "tests/harness/pairwise.hpp"
 
 #include <set>
 #include <tuple>
 
-namespace wavejit::test {
+namespace wavejit::harness {
 namespace {
 
 using Pair = std::tuple<std::size_t, int, std::size_t, int>;  // factor, level, later factor, level
@@ -66,4 +66,4 @@ std::vector<Row> pairwise(const std::vector<int>& levels, const Admits& admits) 
   return rows;
 }
 
-}  // namespace wavejit::test
+}  // namespace wavejit::harness

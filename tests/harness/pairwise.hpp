@@ -8,7 +8,7 @@
 #include <functional>
 #include <vector>
 
-namespace wavejit::test {
+namespace wavejit::harness {
 
 /// Level per factor; -1 = not chosen yet.
 using Row = std::vector<int>;
@@ -20,4 +20,4 @@ using Admits = std::function<bool(const Row& row)>;
 /// takes has it; `admits` must refuse a partial row only if no completion of it is admitted.
 std::vector<Row> pairwise(const std::vector<int>& levels, const Admits& admits);
 
-}  // namespace wavejit::test
+}  // namespace wavejit::harness
