@@ -255,7 +255,7 @@ Result<int> sweep(const Options& o) {
                        static_cast<double>(cells.size());
   const Json sums = summary(o, grid, **report, seconds, whole);
   const bool written = (*report)->line(sums);
-  if (o.json) {
+  if (o.json && o.jsonl != "-") {
     Json all = sums;
     all["failed"] = Json::array();
     for (const TrialResult& r : (*report)->failed()) all["failed"].push_back(to_json(r));
@@ -292,7 +292,7 @@ Action add_sweep(CLI::App& app) {
   app.add_option("--jsonl", o->jsonl,
                  "A JSON line per problem and target, and one with the sums, to this file; -: to "
                  "the standard output");
-  app.add_flag("--json", o->json, "Print sums and failures as JSON");
+  app.add_flag("--json", o->json, "Print sums and failures as JSON, unless lines go there");
   return [o] {
     const auto code = sweep(*o);
     return code ? *code : refuse(code.error(), o->json);
