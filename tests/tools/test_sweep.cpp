@@ -181,6 +181,11 @@ TEST_CASE("requests with one key get one kernel of a GGUF product", "[sweep]") {
   Problem another = p;
   another.n = 128;
   another.weight_type = templates::GgufType::q6_k;
+  // A last block that is not full.
+  Problem tail = p, other_tail = p;
+  tail.k = other_tail.k = 2080;
+  tail.weight_type = templates::GgufType::q8_0;
+  other_tail.weight_type = templates::GgufType::q4_0;
   const target::Target& target = *target::find("gfx1151");
   const auto config = templates::select_config(p, target, 4);
   REQUIRE(config);
@@ -195,11 +200,11 @@ TEST_CASE("requests with one key get one kernel of a GGUF product", "[sweep]") {
     return out;
   };
   for (const unsigned stage : {0U, 1U})
-    for (const Problem& q : {other, another}) {
-      const auto n = *templates::normalise(p, target), o = *templates::normalise(q, target);
+    for (const auto& [a, b] : {std::pair(p, other), std::pair(p, another), std::pair(tail, other_tail)}) {
+      const auto n = *templates::normalise(a, target), o = *templates::normalise(b, target);
       const bool one_key =
           tools::kernel_key(n, *config, stage, target) == tools::kernel_key(o, *config, stage, target);
-      CHECK(one_key == (code(p, stage) == code(q, stage)));
+      CHECK(one_key == (code(a, stage) == code(b, stage)));
     }
 }
 
