@@ -11,6 +11,7 @@
 #include "tests/tools/cli.hpp"
 #include "tools/wavejit/sweep_kernels.hpp"
 #include "tools/wavejit/sweep_problems.hpp"
+#include "tools/wavejit/sweep_trial.hpp"
 
 namespace wavejit::test {
 namespace {
@@ -206,6 +207,40 @@ TEST_CASE("requests with one key get one kernel of a GGUF product", "[sweep]") {
           tools::kernel_key(n, *config, stage, target) == tools::kernel_key(o, *config, stage, target);
       CHECK(one_key == (code(a, stage) == code(b, stage)));
     }
+}
+
+TEST_CASE("a problem that finds no kernel is a failure with its text", "[sweep]") {
+  // K = 100 is no multiple of 32: a refusal, which must not pass for nothing to do.
+  tools::SweptKernels kernels;
+  const target::Target& target = *target::find("gfx1151");
+  Problem p;
+  p.n = 64;
+  p.k = 100;
+  p.group = 32;
+  CHECK_FALSE(tools::is_legal(p, target));
+  const auto refused = to_json(tools::choose_and_generate(p, target, {1, 100}, kernels));
+  CHECK(refused.at("result") == "failed");
+  CHECK(refused.at("problem").get<std::string>().find("n64 k100 g32") != std::string::npos);
+  CHECK(refused.at("failures").at(0).at("m") == nlohmann::json{1, 100});
+  CHECK(refused.at("failures").at(0).at("error").at("message").get<std::string>().find("100") !=
+        std::string::npos);
+
+  p.k = 128;
+  CHECK(tools::is_legal(p, target));
+  const auto served = tools::choose_and_generate(p, target, {1, 100}, kernels);
+  CHECK(served.failures.empty());
+  CHECK(served.kernels >= 1);
+  CHECK(served.shared == 0);
+  const auto again = tools::choose_and_generate(p, target, {1, 100}, kernels);
+  CHECK(again.kernels == 0);
+  CHECK(again.shared == served.kernels);
+  // The error of a kernel is told to everybody who wants it: no Config has 17 stages.
+  const auto config = *templates::select_config(p, target, 100);
+  const Problem normal = *templates::normalise(p, target);
+  CHECK(kernels.get(normal, config, 17, target).error.has_value());
+  const auto second = kernels.get(normal, config, 17, target);
+  CHECK(second.error.has_value());
+  CHECK_FALSE(second.compiled);
 }
 
 TEST_CASE("a shard of the sweep says what it tried, line by line", "[cli][sweep]") {
