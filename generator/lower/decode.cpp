@@ -68,6 +68,14 @@ Result<const target::Target*> find_target(const elf::File& file, CodeObject& obj
                     "those of a target that has a table");
 }
 
+/// LLVM's AMDGPUUsage, "ELF header e_flags": since V4 two bits (2 = off), in V3 one (set = on).
+bool says_xnack_off(const elf::File& file) {
+  constexpr std::uint8_t abi_v3 = 1;
+  constexpr std::uint32_t v3_on = 1U << 8, v4_mask = 3U << 8, v4_off = 2U << 8;
+  if (file.abi_version == abi_v3) return (file.flags & v3_on) == 0;
+  return file.abi_version > abi_v3 && (file.flags & v4_mask) == v4_off;
+}
+
 /// Bytes of the kernel's code: as many as its symbol says, or up to the end of the text section.
 Result<elf::Bytes> read_code(const elf::File& file, const elf::Symbol* symbol, std::string_view name,
                              std::uint64_t entry) {
@@ -121,6 +129,7 @@ Result<CodeObject> decode(std::span<const std::uint8_t> bytes) {
   if (!symbols) return std::unexpected(symbols.error());
   for (KernelMetadata& m : metadata->kernels) {
     DecodedKernel& kernel = object.kernels.emplace_back(std::move(m.kernel));
+    kernel.xnack_off = says_xnack_off(*file);
     if (auto done = read_kernel(*file, *symbols, **target, m.symbol, kernel); !done)
       return std::unexpected(std::move(done.error()));
   }

@@ -73,7 +73,8 @@ struct DecodedKernel {
   /// What the compiler was promised of the workgroup's size; zeros = nothing.
   std::array<std::uint32_t, 3> required_workgroup_size{};
   std::vector<DecodedInstruction> instructions;
-  std::string source;  ///< name of the file that DecodedInstruction::line speaks of
+  bool xnack_off = false;  ///< the code object says that it runs only where XNACK is off
+  std::string source;      ///< name of the file that DecodedInstruction::line speaks of
 };
 
 struct CodeObject {

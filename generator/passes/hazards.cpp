@@ -214,4 +214,51 @@ bool SgprReadHazard::merge(const SgprReadHazard& other) {
          surely_by_valu != surely_by_valu_;
 }
 
+std::optional<unsigned> ReplayedClauseHazard::clause_of(const isa::Instruction& inst) {
+  if (inst.pipe() == Pipe::smem) return 0;
+  if (inst.pipe() == Pipe::vmem) return 1;
+  return std::nullopt;
+}
+
+void ReplayedClauseHazard::Clause::add(const isa::Instruction& inst, const target::Target& target) {
+  for_each_read_unit(inst, target, [&](unsigned u) { reads.set(u); });
+  for_each_written_unit(inst, target, [&](unsigned u) {
+    writes.set(u);
+    if (inst.has(isa::flag::d16 | isa::flag::d16_hi)) reads.set(u);
+  });
+}
+
+std::optional<isa::Instruction> ReplayedClauseHazard::fix(IssueGroup group) const {
+  const isa::Instruction& mi = group.front().mi;
+  const std::optional<unsigned> which = clause_of(mi);
+  if (!which || clauses_[*which].writes.none()) return std::nullopt;
+  bool hit = mi.has(isa::flag::store | isa::flag::to_lds) || mi.mods.lds;
+  if (!hit) {
+    Clause longer = clauses_[*which];
+    longer.add(mi, *target_);
+    hit = (longer.reads & longer.writes).any();
+  }
+  if (!hit) return std::nullopt;
+  return make(Opcode::s_nop, {}, {isa::imm(0)});
+}
+
+void ReplayedClauseHazard::issue(IssueGroup group) {
+  const isa::Instruction& mi = group.front().mi;
+  const std::optional<unsigned> which = clause_of(mi);
+  for (unsigned c = 0; c < clauses_.size(); ++c)
+    if (c != which) clauses_[c] = {};
+  if (which) clauses_[*which].add(mi, *target_);
+}
+
+bool ReplayedClauseHazard::merge(const ReplayedClauseHazard& other) {
+  bool changed = false;
+  for (unsigned c = 0; c < clauses_.size(); ++c) {
+    const Clause before = clauses_[c];
+    clauses_[c].reads |= other.clauses_[c].reads;
+    clauses_[c].writes |= other.clauses_[c].writes;
+    changed = changed || before.reads != clauses_[c].reads || before.writes != clauses_[c].writes;
+  }
+  return changed;
+}
+
 }  // namespace wavejit::passes

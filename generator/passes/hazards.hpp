@@ -86,4 +86,27 @@ class SgprReadHazard {
   Scalars surely_read_, surely_by_valu_;  ///< on every path: what an SALU read is known to wait for
 };
 
+/// XNACK: memory instructions that stand directly behind one another, all scalar or all vector, are a soft
+/// clause, which may be issued again as a whole. So none may overwrite a register that another of it reads,
+/// and a store behind a load is in another clause (their addresses may be the same). Anything else between
+/// breaks the clause. LLVM's GCNHazardRecognizer::checkSoftClauseHazards has the same rule, which also
+/// counts loads to LDS as stores and the half that a 16-bit load keeps as read.
+class ReplayedClauseHazard {
+ public:
+  explicit ReplayedClauseHazard(const target::Target& target) : target_(&target) {}
+  [[nodiscard]] std::optional<isa::Instruction> fix(IssueGroup group) const;
+  void issue(IssueGroup group);
+  bool merge(const ReplayedClauseHazard& other);
+
+ private:
+  struct Clause {
+    RegisterSet reads, writes;
+    void add(const isa::Instruction& inst, const target::Target& target);
+  };
+  static std::optional<unsigned> clause_of(const isa::Instruction& inst);
+
+  const target::Target* target_;
+  std::array<Clause, 2> clauses_;  ///< of scalar, of vector memory; on some path both may be open
+};
+
 }  // namespace wavejit::passes

@@ -82,6 +82,8 @@ Result<void> resolve_hazards(ir::Kernel& kernel) {
     resolve(kernel, cfg, SgprReadHazard(*kernel.target), "hazard: SGPR written again after VALU read it");
   if (!target::wait_states(*kernel.target).empty())
     resolve(kernel, cfg, WaitStateHazard(*kernel.target), "hazard: wait states");
+  if (hazards.xnack_replay)
+    resolve(kernel, cfg, ReplayedClauseHazard(*kernel.target), "hazard: XNACK may issue the clause again");
   if (hazards.nop_before_dealloc) separate_dealloc(kernel);
   return {};
 }

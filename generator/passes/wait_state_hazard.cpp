@@ -33,14 +33,19 @@ bool writes_upper_half(const isa::Instruction& inst) {
   return inst.dst_count > 0 && inst.dst[0].is_vgpr() && ir::written_halves(inst) == ir::high_half;
 }
 
-/// The data of a store wider than 64 bits a lane that hardware reads late, or none. With soffset in
-/// an SGPR the read is early.
+bool is_vector(const isa::Operand& o) { return o.is_reg() && !o.is_sgpr(); }
+
+/// The data of a store wider than 64 bits a lane, which hardware reads late, or none.
 isa::Operand late_store_data(const isa::Instruction& inst) {
   if (inst.pipe() != Pipe::vmem || !inst.has(flag::store)) return {};
-  const bool buffer = inst.has(flag::buffer);
-  const isa::Operand& data = inst.src[buffer ? 0 : 1];
-  if (!data.is_vgpr() || data.width <= 2) return {};
-  return buffer && inst.src[3].is_sgpr() ? isa::Operand{} : data;
+  const isa::Operand& data = inst.src[inst.has(flag::buffer) ? 0 : 1];
+  return is_vector(data) && data.width > 2 ? data : isa::Operand{};
+}
+
+/// … and how late: earlier with soffset in an SGPR.
+Producer late_store_read(const isa::Instruction& inst) {
+  const bool scalar_offset = inst.has(flag::buffer) && inst.src[3].is_sgpr();
+  return scalar_offset ? Producer::scalar_offset_store_read : Producer::wide_store_read;
 }
 
 /// What a VALU instruction does with one of its sources.
@@ -81,8 +86,9 @@ void for_each_role(const isa::Instruction& inst, F&& f) {
     for (unsigned i = 0; i < inst.src_count; ++i)
       if (inst.src[i].is_sgpr()) f(Consumer::vmem_scalar_source, inst.src[i]);
   isa::for_each_def(inst, [&](const isa::Operand& o) {
-    if (o.is_vgpr()) f(is_valu(inst) ? Consumer::valu_overwrite : Consumer::other_overwrite, o);
+    if (is_vector(o)) f(is_valu(inst) ? Consumer::valu_overwrite : Consumer::other_overwrite, o);
   });
+  if (inst.op == Opcode::v_swap_b32) f(Consumer::valu_overwrite, inst.src[0]);
   const bool to_lds = inst.has(flag::to_lds) || inst.mods.lds;
   if (inst.pipe() == Pipe::message || to_lds || inst.has(flag::m0_r)) f(Consumer::m0_user, isa::m0());
 }
@@ -117,12 +123,11 @@ void for_each_matrix_role(const isa::Instruction& inst, F&& f) {
     f(Consumer::matrix_other_sum, inst.dst[0]);
     return;
   }
-  const auto vector = [](const isa::Operand& o) { return o.is_reg() && !o.is_sgpr(); };
   isa::for_each_use(inst, [&](const isa::Operand& o) {
-    if (vector(o)) f(Consumer::matrix_result_use, o);
+    if (is_vector(o)) f(Consumer::matrix_result_use, o);
   });
   isa::for_each_def(inst, [&](const isa::Operand& o) {
-    if (!vector(o)) return;
+    if (!is_vector(o)) return;
     f(Consumer::matrix_result_use, o);
     f(Consumer::matrix_c_overwrite, o);
   });
@@ -207,7 +212,7 @@ void WaitStateHazard::issue(IssueGroup group) {
     }
   }
   const isa::Operand data = late_store_data(inst);
-  if (data.is_reg()) for_each_unit(data, [&](unsigned u) { mark(Producer::wide_store_read, u); });
+  if (data.is_reg()) for_each_unit(data, [&](unsigned u) { mark(late_store_read(inst), u); });
   if (inst.pipe() == Pipe::salu)
     for_each_written_unit(inst, *target_, [&](unsigned u) { mark(Producer::salu_write, u); });
   if (accesses_mode(inst.op) && inst.op != Opcode::s_getreg_b32) mark(Producer::mode_write, mode);

@@ -120,7 +120,9 @@ constexpr Target base{
                 .vcmpx_permlane = false,
                 .gfx9_wait_states = true,
                 .nop_before_dealloc = false,
-                .user_sgpr_init16 = false},
+                .user_sgpr_init16 = false,
+                // Kernels must be right whether XNACK is on or off: their objects leave it open.
+                .xnack_replay = true},
     .buffer_word3 = 0x00027000,
     // The GCN manuals count soffset, LLVM's intrinsics say that it is left out (hardware.md §6).
     .soffset_in_bounds = SoffsetInBounds::disputed,

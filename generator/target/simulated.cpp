@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Targets that the simulator runs other people's code of: gfx90a and gfx1030, the two that Debian's hiprtc
 // compiles for. No kernel is generated for them, so matrix shapes, times and hazards are left out: the
-// simulator checks no wait states here. Numbers: LLVM 22 (AMDGPUUsage; GCNSubtarget for granules, waves,
-// packed work-item ids; the assembler for e_flags); word 3 of gfx1030's descriptors is Composable Kernel's
-// constant for gfx103.
+// simulator checks no wait states here (XNACK's clauses it does). Numbers: LLVM 22 (AMDGPUUsage; GCNSubtarget
+// for granules, waves, packed work-item ids; the assembler for e_flags); word 3 of gfx1030's descriptors is
+// Composable Kernel's constant for gfx103.
 #include "generator/target/tables.hpp"
 
 namespace wavejit::target {
@@ -14,6 +14,7 @@ Target make_gfx90a() {
   t.marketing = "Instinct MI210";
   t.compute_units = 104;
   t.hazards = {};
+  t.hazards.xnack_replay = true;
   t.architected_flat_scratch = false;
   t.wmma16 = {};
   t.matrix_shapes = {};

@@ -42,6 +42,9 @@ struct Hazards {
   bool nop_before_dealloc;         ///< s_nop 0 before s_sendmsg dealloc_vgprs
   bool user_sgpr_init16;           ///< wave32: user plus system SGPRs initialised must reach 16
   bool mfma_results_late = false;  ///< MFMA results need a slot more than on gfx942 (gfx950)
+  /// XNACK may be on: memory instructions directly behind one another (a soft clause) may be issued again, so
+  /// none of them overwrites what another one reads.
+  bool xnack_replay = false;
 };
 
 /// What a matrix instruction multiplies. Floats go to f32 accumulators, integers to i32.

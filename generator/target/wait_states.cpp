@@ -25,6 +25,8 @@ constexpr std::array gfx940_table{
     WaitStates{Producer::dot_write, Consumer::dot_other, 3},
     WaitStates{Producer::wide_store_read, Consumer::valu_overwrite, 2},
     WaitStates{Producer::wide_store_read, Consumer::other_overwrite, 1},
+    // The ISA and LLVM 22 ask for none; LLVM since pull request 197267 does, as measured on MI350X.
+    WaitStates{Producer::scalar_offset_store_read, Consumer::valu_overwrite, 1},
     WaitStates{Producer::salu_write, Consumer::m0_user, 1},
     WaitStates{Producer::mode_write, Consumer::mode_access, 2},
     WaitStates{Producer::valu_write, Consumer::matrix_source, 2},

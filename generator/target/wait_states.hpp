@@ -13,19 +13,20 @@ namespace wavejit::target {
 
 /// What the first instruction did to a register.
 enum class Producer : std::uint8_t {
-  valu_write,       ///< a VALU instruction wrote it (VGPR, SGPR, VCC or EXEC)
-  trans_write,      ///< a transcendental instruction wrote it
-  shifted_write,    ///< a VALU instruction wrote its upper half (OPSEL)
-  dot_write,        ///< v_dot* wrote it
-  wide_store_read,  ///< a vector store of more than 64 bits a lane, soffset not in an SGPR, reads it
-  salu_write,       ///< a SALU instruction wrote it
-  mode_write,       ///< s_setreg wrote a hardware register
-  matrix4_write,    ///< D of an MFMA of 4 passes (16x16)
-  matrix8_write,    ///< D of an MFMA of 8 passes (32x32)
-  matrix4_c_read,   ///< C of an MFMA of 4 passes
-  matrix8_c_read,   ///< C of an MFMA of 8 passes
+  valu_write,                ///< a VALU instruction wrote it (VGPR, SGPR, VCC or EXEC)
+  trans_write,               ///< a transcendental instruction wrote it
+  shifted_write,             ///< a VALU instruction wrote its upper half (OPSEL)
+  dot_write,                 ///< v_dot* wrote it
+  wide_store_read,           ///< a vector store of more than 64 bits a lane, soffset not in an SGPR, reads it
+  scalar_offset_store_read,  ///< … soffset in an SGPR
+  salu_write,                ///< a SALU instruction wrote it
+  mode_write,                ///< s_setreg wrote a hardware register
+  matrix4_write,             ///< D of an MFMA of 4 passes (16x16)
+  matrix8_write,             ///< D of an MFMA of 8 passes (32x32)
+  matrix4_c_read,            ///< C of an MFMA of 4 passes
+  matrix8_c_read,            ///< C of an MFMA of 8 passes
 };
-inline constexpr unsigned producer_count = 11;
+inline constexpr unsigned producer_count = 12;
 
 /// What the second instruction does with the same register.
 enum class Consumer : std::uint8_t {

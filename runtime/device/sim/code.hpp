@@ -152,6 +152,7 @@ struct Code {
   unsigned lds_bytes = 0, private_bytes = 0, kernarg_bytes = 0;
   unsigned max_workgroup_size = 0;
   std::uint32_t mode = 0;  ///< MODE at entry
+  bool xnack_off = false;  ///< the object runs only where memory instructions are never issued again
   EntryLayout entry;
   std::vector<Inst> insts;
   std::vector<Touch> touches;

@@ -433,6 +433,7 @@ Result<Program> Program::create(const lower::DecodedKernel& kernel, const target
   code->private_bytes = d.private_segment_fixed_size;
   code->kernarg_bytes = std::max(d.kernarg_size, kernel.kernarg_segment_size);
   code->max_workgroup_size = kernel.max_flat_workgroup_size;
+  code->xnack_off = kernel.xnack_off;
   code->required_workgroup_size = kernel.required_workgroup_size;
   code->source = kernel.source;
   code->reserved_in_descriptor = reserved_fields(d, target);

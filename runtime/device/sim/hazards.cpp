@@ -108,6 +108,37 @@ void check_dealloc(Wave& w, const Inst& inst) {
   w.hazard.last_was_nop = inst.op == Opcode::s_nop;
 }
 
+/// A soft clause may be issued again as a whole (XNACK): no instruction of it writes what another one reads,
+/// and a store is not in one clause with loads before it (LLVM's checkSoftClauseHazards).
+void check_clause(Wave& w, const Inst& inst) {
+  HazardState::Clause& c = w.hazard.clause;
+  const bool memory = inst.pipe == Pipe::smem || inst.pipe == Pipe::vmem;
+  if (inst.pipe != c.pipe) c = {};
+  if (!memory) return;
+  const bool stores = isa::info(inst.op).has(isa::flag::store);
+  const bool shares = inst.vwrite.meets(c.vread) || inst.vread.meets(c.vwrite) ||
+                      inst.swrite.meets(c.sread) || inst.sread.meets(c.swrite);
+  if (shares || (stores && (c.vwrite.any() || c.swrite.any()))) {
+    report(w, inst, FaultKind::hazard, 0, std::nullopt, [&] {
+      return fmt::format(
+          "{}; XNACK may issue both again, so that another instruction (s_nop) must come between",
+          shares ? "of it and the memory instructions directly before it, one overwrites what "
+                   "another reads"
+                 : "stores directly behind a load");
+    });
+    c = {};
+  }
+  c.pipe = inst.pipe;
+  for (unsigned i = 0; i < detail::VectorSet::words; ++i) {
+    c.vread.w[i] |= inst.vread.w[i];
+    c.vwrite.w[i] |= inst.vwrite.w[i];
+  }
+  for (unsigned i = 0; i < detail::ScalarSet::words; ++i) {
+    c.sread.w[i] |= inst.sread.w[i];
+    c.swrite.w[i] |= inst.swrite.w[i];
+  }
+}
+
 }  // namespace
 
 void check_hazards(Wave& w, const Inst& inst) {
@@ -117,6 +148,7 @@ void check_hazards(Wave& w, const Inst& inst) {
   if (rules.vcmpx_permlane) check_permlane(w, inst);
   if (rules.nop_before_dealloc) check_dealloc(w, inst);
   if (rules.valu_read_sgpr) check_sgpr_hazards(w, inst);
+  if (rules.xnack_replay && !w.code->xnack_off) check_clause(w, inst);
   if (rules.gfx9_wait_states) w.gfx9.check(w, inst);
 }
 

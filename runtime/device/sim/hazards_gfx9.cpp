@@ -67,16 +67,19 @@ void each(const detail::VectorSet& set, F&& f) {
       f(64 * word + static_cast<unsigned>(std::countr_zero(bits)));
 }
 
-/// A store of more than 64 bits a lane whose data leaves the registers late; a scalar offset makes it early.
+/// The data of a store (or atomic) of more than 64 bits a lane, which leaves the registers late.
 const Source* late_store_data(const Inst& i) {
   const isa::OpcodeInfo& info = isa::info(i.op);
-  if (i.pipe != Pipe::vmem || !info.has(isa::flag::store) || info.has(isa::flag::atomic)) return nullptr;
-  const bool buffer = info.has(isa::flag::buffer);
-  const Source& data = i.src[buffer ? 0 : 1];
-  if (data.kind != Source::Kind::vgpr || data.width <= 2) return nullptr;
+  if (i.pipe != Pipe::vmem || !info.has(isa::flag::store)) return nullptr;
+  const Source& data = i.src[info.has(isa::flag::buffer) ? 0 : 1];
+  return data.kind == Source::Kind::vgpr && data.width > 2 ? &data : nullptr;
+}
+
+/// A scalar offset makes it a slot earlier.
+bool stores_by_scalar_offset(const Inst& i) {
   const Source& soffset = i.src[3];
-  if (buffer && soffset.kind == Source::Kind::sgpr && soffset.reg != isa::sreg::null) return nullptr;
-  return &data;
+  return isa::info(i.op).has(isa::flag::buffer) && soffset.kind == Source::Kind::sgpr &&
+         soffset.reg != isa::sreg::null;
 }
 
 unsigned slots_of(const Inst& i) {
@@ -189,7 +192,8 @@ void Gfx9Hazards::destinations(Wave& w, const Inst& inst) {
   const bool valu = plain_valu(inst);
   each(inst.vwrite, [&](unsigned r) {
     const VectorMarks& m = vector_[r];
-    need(w, inst, m.store, any_valu(inst) ? 2 : 1, "overwrites the data of a wide store");
+    const unsigned earlier = m.early_store ? 1 : 0;
+    need(w, inst, m.store, (any_valu(inst) ? 2U : 1U) - earlier, "overwrites the data of a wide store");
     if (inst.pipe == Pipe::matrix) return;
     need(w, inst, m.mfma, result_slots(w, m.passes), "overwrites a matrix instruction's result");
     need(w, inst, m.mfma_c, c_read_slots(m.c_passes), "overwrites what a matrix instruction reads as C");
@@ -250,8 +254,10 @@ void Gfx9Hazards::note(const Inst& inst) {
   if (memory(inst)) {
     each(inst.vwrite, [&](unsigned r) { vector_[r] = {}; });
     if (const Source* data = late_store_data(inst)) {
-      for (unsigned r = data->reg; r < static_cast<unsigned>(data->reg) + data->width; ++r)
+      for (unsigned r = data->reg; r < static_cast<unsigned>(data->reg) + data->width; ++r) {
         vector_[r].store = now(inst);
+        vector_[r].early_store = stores_by_scalar_offset(inst);
+      }
     }
     return;
   }

@@ -32,6 +32,7 @@ class Gfx9Hazards {
     std::uint16_t first = 0;
     std::uint8_t count = 0, passes = 0, c_passes = 0;
     Event store;  ///< a wide store reads it
+    bool early_store = false;
   };
 
   void need(Wave& w, const detail::Inst& inst, const Event& first, unsigned slots, const char* rule);

@@ -91,6 +91,12 @@ struct HazardState {
   bool cmpx_pending = false;  ///< v_cmpx with no VALU after it
   bool last_was_nop = false;
   SgprHazards sgpr;
+  /// Memory instructions directly behind one another: what they read and write. XNACK may issue them again.
+  struct Clause {
+    isa::Pipe pipe = isa::Pipe::hint;  ///< smem, vmem, or none is open
+    detail::VectorSet vread, vwrite;
+    detail::ScalarSet sread, swrite;
+  } clause;
 };
 
 struct Worker;

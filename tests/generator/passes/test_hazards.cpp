@@ -331,3 +331,98 @@ TEST_CASE("random straight lines: every fix is needed", "[resolve_hazards]") {
   }
   CHECK(fixes > 100);
 }
+
+// The soft clauses of XNACK: LLVM's own output for each of these on gfx942 (-run-pass=post-RA-hazard-rec),
+// except where said.
+namespace {
+
+class ReplayKernel : public LateKernel {
+ public:
+  ReplayKernel() : LateKernel("gfx942") {}
+  /// global_load of `width` dwords to v[to..] from the address in v[at:at+1].
+  void global_load(unsigned to, unsigned at, unsigned width = 1) {
+    add(width == 1 ? Opcode::global_load_b32 : Opcode::global_load_b128, {vgpr(to, width)},
+        {vgpr(at, 2), isa::null_reg()});
+  }
+  void global_store(unsigned data, unsigned at) {
+    add(Opcode::global_store_b32, {}, {vgpr(at, 2), vgpr(data), isa::null_reg()});
+  }
+  void scalar(unsigned to, unsigned base) { add(Opcode::s_load_b32, {sgpr(to)}, {sgpr(base, 2), imm(0)}); }
+};
+
+const Lines clause_break{"s_nop 0"};
+
+}  // namespace
+
+TEST_CASE("a clause of memory instructions may be issued again", "[resolve_hazards][xnack]") {
+  ReplayKernel k;
+  SECTION("a load overwrites an address of the load before it") {
+    k.global_load(5, 0);
+    k.global_load(0, 2);
+    CHECK(added(k) == clause_break);
+  }
+  SECTION("… of one further back, through a longer destination") {
+    k.global_load(20, 6);
+    k.global_load(24, 2);
+    k.global_load(4, 8, 4);
+    CHECK(added(k) == clause_break);
+  }
+  SECTION("its own address, alone") {
+    k.global_load(0, 0);
+    CHECK(added(k).empty());
+  }
+  SECTION("something between breaks the clause") {
+    k.global_load(5, 0);
+    k.add(Opcode::s_mov_b32, {sgpr(0)}, {imm(0)});
+    k.global_load(0, 2);
+    CHECK(added(k).empty());
+  }
+  SECTION("the data of a store: LLVM judges only clauses that have written a register") {
+    k.global_store(4, 0);
+    k.global_load(4, 2);
+    CHECK(added(k).empty());
+  }
+  SECTION("a store behind a load starts another clause") {
+    k.global_load(4, 2);
+    k.global_store(9, 0);
+    CHECK(added(k) == clause_break);
+  }
+  SECTION("two loads to one register") {
+    k.global_load(4, 2);
+    k.global_load(4, 0);
+    CHECK(added(k).empty());
+  }
+  SECTION("the address in AGPRs' data does not matter") {
+    k.add(Opcode::global_load_b32, {isa::phys(isa::RegClass::agpr, 0, 1)}, {vgpr(0, 2), isa::null_reg()});
+    k.global_load(6, 2);
+    CHECK(added(k).empty());
+  }
+  SECTION("scalar loads") {
+    k.scalar(4, 0);
+    k.scalar(0, 2);
+    CHECK(added(k) == clause_break);
+  }
+  SECTION("scalar and vector loads are no clause together") {
+    k.add(Opcode::global_load_b32, {vgpr(5)}, {vgpr(0), sgpr(0, 2)});
+    k.scalar(0, 2);
+    CHECK(added(k).empty());
+  }
+  SECTION("LDS has no clauses") {
+    k.add(Opcode::ds_load_b32, {vgpr(5)}, {vgpr(0)});
+    k.add(Opcode::ds_load_b32, {vgpr(0)}, {vgpr(2)});
+    CHECK(added(k).empty());
+  }
+  SECTION("a clause goes on in the block that is fallen into") {
+    k.global_load(5, 0);
+    k.block("next");
+    k.global_load(0, 2);
+    CHECK(added(k) == clause_break);
+  }
+}
+
+TEST_CASE("targets without XNACK have no soft clauses", "[resolve_hazards][xnack]") {
+  LateKernel k("gfx1151");
+  k.add(Opcode::global_load_b32, {vgpr(5)}, {vgpr(0, 2), isa::null_reg()});
+  k.add(Opcode::global_load_b32, {vgpr(0)}, {vgpr(2, 2), isa::null_reg()});
+  CHECK(added(k).empty());
+}

@@ -23,6 +23,8 @@ target::Target gfx9_like() {
 
 const target::Target gfx9 = gfx9_like();
 
+isa::Operand agpr(unsigned index, unsigned width = 1) { return isa::phys(isa::RegClass::agpr, index, width); }
+
 class Kernel9 : public LateKernel {
  public:
   Kernel9() : LateKernel(gfx9) {}
@@ -182,10 +184,37 @@ TEST_CASE("gfx9: data of wide stores", "[wait_states]") {
     k.move(5, 9);
     CHECK(k.slots() == 2);
   }
-  SECTION("soffset in an SGPR") {
+  SECTION(
+      "soffset in an SGPR (measured on MI350X, LLVM pull request 197267; LLVM 22 and the ISA have none)") {
     k.store(4, 4).mi.src[3] = sgpr(9);
     k.move(5, 9);
+    CHECK(k.slots() == 1);
+  }
+  SECTION("soffset in an SGPR, a slot between") {
+    k.store(4, 4).mi.src[3] = sgpr(9);
+    k.move(30, 9);
+    k.move(5, 9);
     CHECK(k.slots() == 0);
+  }
+  SECTION("soffset in an SGPR, overwritten by a load (the ISA has none)") {
+    k.store(4, 4).mi.src[3] = sgpr(9);
+    k.lds_load(5);
+    CHECK(k.slots() == 0);
+  }
+  SECTION("in AGPRs, which v_accvgpr_write overwrites") {
+    k.store(4, 4).mi.src[0] = agpr(4, 4);
+    k.add(Opcode::v_accvgpr_write_b32, {agpr(5)}, {imm(0)});
+    CHECK(k.slots() == 2);
+  }
+  SECTION("exchanged by v_swap") {
+    k.store(4, 4);
+    k.add(Opcode::v_swap_b32, {vgpr(9)}, {vgpr(5)});
+    CHECK(k.slots() == 2);
+  }
+  SECTION("global, 96 bits") {
+    k.add(Opcode::global_store_b96, {}, {vgpr(2), vgpr(4, 3), sgpr(0, 2)});
+    k.move(6, 9);
+    CHECK(k.slots() == 2);
   }
   SECTION("64 bits") {
     k.store(4, 2);
