@@ -124,6 +124,8 @@ ImmediateForm immediate_form(Opcode op) {
     case Opcode::s_setreg_imm32_b32:
     case Opcode::s_getreg_b32:
       return ImmediateForm::hwreg;
+    case Opcode::s_set_gpr_idx_on:
+      return ImmediateForm::gpr_index;
     case Opcode::s_waitcnt_vscnt:
       return ImmediateForm::sopk_unsigned;
     case Opcode::s_round_mode:

@@ -22,6 +22,7 @@ enum class ImmediateForm : std::uint8_t {
   sopk_signed,     ///< the last source is simm16, sign-extended
   sopk_unsigned,   ///< the last source is simm16, zero-extended
   hwreg,           ///< the operand spelled hwreg(...) is simm16, zero-extended
+  gpr_index,       ///< the last source, spelled gpr_idx(...), is bits 15:8 of the encoding
 };
 ImmediateForm immediate_form(Opcode op);
 

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <iterator>
 
 #include "generator/isa/operand_text.hpp"
@@ -27,16 +28,23 @@ bool names_halves(const Instruction& inst) {
   return false;
 }
 
+/// Of the lists of a packed instruction: a scaled MFMA has three for its five sources.
+unsigned packed_entries(const Instruction& inst) {
+  constexpr unsigned most = 3;
+  return std::min<unsigned>(inst.src_count, most);
+}
+
 void append_lists(std::string& out, const Instruction& inst) {
   const Modifiers& m = inst.mods;
-  const unsigned sources = (1U << inst.src_count) - 1;
+  const unsigned entries = packed_entries(inst);
+  const unsigned sources = (1U << entries) - 1;
   // Operands spelled v1.l and v1.h say it already, and the short encodings take no op_sel list.
   if (m.op_sel != 0 && !names_halves(inst)) append_list(out, "op_sel", m.op_sel, op_sel_entries(inst));
   if (!inst.has(flag::vop3p)) return;
   const unsigned hi_default = is_mix(inst.op) ? 0 : sources;
-  if ((m.op_sel_hi & sources) != hi_default) append_list(out, "op_sel_hi", m.op_sel_hi, inst.src_count);
-  if (m.neg_lo != 0) append_list(out, "neg_lo", m.neg_lo, inst.src_count);
-  if (m.neg_hi != 0) append_list(out, "neg_hi", m.neg_hi, inst.src_count);
+  if ((m.op_sel_hi & sources) != hi_default) append_list(out, "op_sel_hi", m.op_sel_hi, entries);
+  if (m.neg_lo != 0) append_list(out, "neg_lo", m.neg_lo, entries);
+  if (m.neg_hi != 0) append_list(out, "neg_hi", m.neg_hi, entries);
 }
 
 void append_cache_bits(std::string& out, const Instruction& inst, const target::Target& target) {
@@ -115,7 +123,7 @@ bool is_mix(Opcode op) {
 unsigned op_sel_entries(const Instruction& inst) {
   // The lane permutes use two op_sel bits for "fetch inactive" and "bound control".
   if (inst.op == Opcode::v_permlane16_b32 || inst.op == Opcode::v_permlanex16_b32) return 2;
-  return inst.has(flag::vop3p) ? inst.src_count : inst.src_count + 1U;
+  return inst.has(flag::vop3p) ? packed_entries(inst) : inst.src_count + 1U;
 }
 
 void append_modifiers(std::string& out, const Instruction& inst, const target::Target& target) {

@@ -119,6 +119,9 @@ void apply_encoding(Instruction& inst, ImmediateForm form, std::span<const std::
     case ImmediateForm::hwreg:
       inst.src[0] = imm(simm16(encoding, false));
       break;
+    case ImmediateForm::gpr_index:
+      inst.src[inst.src_count - 1U] = imm(encoding[1]);
+      break;
     case ImmediateForm::sopk_signed:
     case ImmediateForm::sopk_unsigned:
       inst.src[inst.src_count - 1U] = imm(simm16(encoding, form == ImmediateForm::sopk_signed));
@@ -132,9 +135,9 @@ void apply_encoding(Instruction& inst, ImmediateForm form, std::span<const std::
 void normalise(Instruction& inst, const target::Target& target) {
   complete_op_sel(inst);
   // "null" and "0x0" are one scalar offset; so are "off" and no base register.
-  if (inst.pipe() == Pipe::smem && inst.src[1].is_physical(RegClass::sgpr, sreg::null)) inst.src[1] = imm(0);
-  if (inst.has(flag::flat) && inst.src[inst.src_count - 1U].kind == Operand::Kind::none)
-    inst.src[inst.src_count - 1U] = null_reg();
+  Operand& last = inst.src[inst.src_count > 0 ? inst.src_count - 1U : 0];
+  if (inst.pipe() == Pipe::smem && last.is_physical(RegClass::sgpr, sreg::null)) last = imm(0);
+  if (inst.has(flag::flat) && last.kind == Operand::Kind::none) last = null_reg();
   // A returning buffer atomic names its data once and overwrites it.
   const bool returns = inst.mods.glc || (inst.mods.th & 1) != 0;
   if (inst.has(flag::buffer) && inst.has(flag::atomic) && returns) inst.dst[inst.dst_count++] = inst.src[0];
@@ -209,6 +212,7 @@ class LineParser {
     inst_.src_count = static_cast<std::uint8_t>(tokens_.operand_count - inst_.dst_count);
     for (unsigned i = 0; i < tokens_.operand_count; ++i) {
       if (form_ == ImmediateForm::hwreg && i == inst_.dst_count) continue;
+      if (form_ == ImmediateForm::gpr_index && i + 1 == tokens_.operand_count) continue;
       const bool is_dst = i < inst_.dst_count;
       const auto operand = is_dst ? parse_operand(tokens_.operands[i]) : source(i - inst_.dst_count);
       if (!operand) return unknown(fmt::format("unknown operand {}", tokens_.operands[i]), line_);

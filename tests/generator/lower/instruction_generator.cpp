@@ -192,6 +192,7 @@ void InstructionGenerator::special_forms(Instruction& inst) {
     inst.src[0] = isa::sgpr(below(100));
     inst.src[1] = isa::imm(below(32));
   }
+  if (mentions(inst, "f8f6f4")) mixed_formats(inst);
   // C overlaps D either wholly or not at all.
   if (inst.pipe() == Pipe::matrix && old_rules_) inst.src[2] = below(4) == 0 ? isa::imm(0) : inst.dst[0];
   // gfx9's v_cmpx names the mask that it writes besides EXEC.
@@ -199,6 +200,19 @@ void InstructionGenerator::special_forms(Instruction& inst) {
     inst.dst_count = 1;
     inst.dst[0] = mask(inst, true);
   }
+}
+
+/// A and B are 8 dwords of fp8 or bf8 (formats 0, 1), 6 of fp6 or bf6 (2, 3) or 4 of fp4 (4).
+void InstructionGenerator::mixed_formats(Instruction& inst) {
+  static constexpr unsigned dwords[] = {8, 8, 6, 6, 4};
+  inst.mods.cbsz = static_cast<std::uint8_t>(below(5));
+  inst.mods.blgp = static_cast<std::uint8_t>(below(5));
+  inst.src[0] = vector(inst, dwords[inst.mods.cbsz]);
+  inst.src[1] = vector(inst, dwords[inst.mods.blgp]);
+  if (inst.src_count == 3) return;
+  // Which byte of each scale; the third entry of both lists is 0.
+  inst.mods.op_sel = static_cast<std::uint8_t>(below(4));
+  inst.mods.op_sel_hi = static_cast<std::uint8_t>(below(4));
 }
 
 void InstructionGenerator::buffer_form(Instruction& inst) {
@@ -262,7 +276,7 @@ void InstructionGenerator::modifiers(Instruction& inst) {
       m.offset = static_cast<std::int32_t>(below(65536));
     }
   }
-  if (inst.pipe() == Pipe::smem && inst.src[1].is_reg() && below(2) == 0) m.offset = 64;
+  if (inst.pipe() == Pipe::smem && inst.src[inst.src_count - 1U].is_reg() && below(2) == 0) m.offset = 64;
   if (inst.op == Opcode::v_permlane16_b32) m.op_sel = static_cast<std::uint8_t>(below(4));
   if (mentions(inst, "fma_mix")) {
     m.op_sel = static_cast<std::uint8_t>(below(8));

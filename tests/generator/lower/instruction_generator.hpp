@@ -40,6 +40,7 @@ class InstructionGenerator {
   Operand memory_offset(const Instruction& inst);
   Operand vector_source(const Instruction& inst, char cls, unsigned width);
   void special_forms(Instruction& inst);
+  void mixed_formats(isa::Instruction& inst);
   void buffer_form(Instruction& inst);
   /// Atomics return the old value exactly when GLC is set.
   void return_form(Instruction& inst);
