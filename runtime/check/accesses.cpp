@@ -71,15 +71,15 @@ std::uint8_t result_halves(const Instruction& inst, const target::Target& target
   return high ? high_half : low_half;
 }
 
-bool wide_buffer_or_flat_store(const Instruction& inst) {
-  constexpr unsigned dwords = 3;  // more than 64 bits
-  if (!inst.has(isa::flag::store) || inst.has(isa::flag::atomic) || inst.pipe() != isa::Pipe::vmem)
-    return false;
-  if (inst.has(isa::flag::buffer)) {
-    const Operand& soffset = inst.src[inst.src_count > 0 ? inst.src_count - 1 : 0];
-    return inst.src[0].width >= dwords && !(soffset.is_sgpr() && !is_null(soffset));
-  }
-  return inst.src[1].width >= dwords;
+/// A store of more than 64 bits a lane, atomics with that much data among them: with an SGPR as soffset or
+/// without.
+trait::Bits wide_store(const Instruction& inst) {
+  constexpr unsigned dwords = 3;
+  if (!inst.has(isa::flag::store) || inst.pipe() != isa::Pipe::vmem) return 0;
+  const bool buffer = inst.has(isa::flag::buffer);
+  if (inst.src[buffer ? 0 : 1].width < dwords) return 0;
+  const Operand& soffset = inst.src[inst.src_count > 0 ? inst.src_count - 1 : 0];
+  return buffer && soffset.is_sgpr() && !is_null(soffset) ? trait::scalar_offset_store : trait::wide_store;
 }
 
 /// Index of a vector store's data operand, or -1.
@@ -88,8 +88,10 @@ int data_operand(const Instruction& inst) {
   return inst.has(isa::flag::buffer) ? 0 : 1;
 }
 
+/// The last two are the scales of A and B.
 role::Bits matrix_role(unsigned i) {
-  constexpr std::array<role::Bits, 3> roles{role::matrix_a, role::matrix_b, role::matrix_c};
+  constexpr std::array<role::Bits, 5> roles{role::matrix_a, role::matrix_b, role::matrix_c, role::matrix_a,
+                                            role::matrix_b};
   return i < roles.size() ? roles[i] : role::data;
 }
 
@@ -134,6 +136,16 @@ bool dpp_keeps(const isa::Dpp& dpp) {
          (!dpp.bound_ctrl || dpp.row_mask != 0xF || dpp.bank_mask != 0xF);
 }
 
+/// Conversions to one or two 8-bit numbers, or to 4-bit ones: op_sel bits 2 and 3 pick the place.
+bool moves_result_byte(const Instruction& inst) {
+  constexpr std::uint8_t place = 0b1100;
+  const std::string_view name = name_of(inst);
+  const bool narrow = name.starts_with("v_cvt_") && (name.find("fp8_") != std::string_view::npos ||
+                                                     name.find("bf8_") != std::string_view::npos ||
+                                                     name.find("fp4_") != std::string_view::npos);
+  return narrow && (inst.mods.op_sel & place) != 0;
+}
+
 bool uses_exec(const Instruction& inst) {
   constexpr trait::Bits vector = trait::valu | trait::vmem | trait::lds;
   return inst.has(isa::flag::exec_r) ||
@@ -166,8 +178,9 @@ trait::Bits instance_traits(const Instruction& inst, const target::Target& targe
   trait::Bits bits = traits(inst.op).bits;
   if (inst.mods.dpp.kind != isa::Dpp::Kind::none) bits |= trait::dpp;
   if (inst.mods.lds) bits |= trait::to_lds;
+  if ((bits & trait::to_lds) != 0 && inst.has(isa::flag::buffer)) bits |= trait::buffer_to_lds;
   if (inst.dual != isa::Dual::none) bits |= trait::dual;
-  if (wide_buffer_or_flat_store(inst)) bits |= trait::wide_store;
+  bits |= wide_store(inst);
   constexpr std::int64_t dealloc_vgprs = 3;
   if ((bits & trait::sendmsg) != 0 && target.has_dealloc_vgprs && inst.src_count > 0 &&
       inst.src[inst.src_count - 1U].value == dealloc_vgprs) {
@@ -176,7 +189,8 @@ trait::Bits instance_traits(const Instruction& inst, const target::Target& targe
   const bool halves =
       (bits & trait::valu) != 0 && !inst.has(isa::flag::vop3p) && inst.pipe() != isa::Pipe::matrix;
   if (halves && inst.dst_count > 0 &&
-      (inst.dst[0].half == Half::high || (inst.mods.op_sel >> inst.src_count & 1) != 0)) {
+      (inst.dst[0].half == Half::high || (inst.mods.op_sel >> inst.src_count & 1) != 0 ||
+       moves_result_byte(inst))) {
     bits |= trait::high_half;
   }
   if (inst.mods.sdwa.on && inst.mods.sdwa.dst != isa::Sdwa::Select::dword) bits |= trait::high_half;
@@ -227,6 +241,10 @@ void append_writes(const Instruction& inst, const target::Target& target, unsign
   }
   if ((traits(inst.op).bits & trait::swaps) != 0 && usable(inst.src[0]))
     out.push_back(make_access(inst.src[0], first_agpr, role::data));
+  // A returning scalar atomic overwrites its data.
+  if (inst.pipe() == isa::Pipe::smem && inst.has(isa::flag::atomic) && inst.mods.glc && usable(inst.src[0]))
+    out.push_back(make_access(inst.src[0], first_agpr, role::data));
+  if (inst.op == isa::Opcode::s_set_gpr_idx_on) implied(out, isa::sreg::m0, 1);
   if (inst.has(isa::flag::scc_w)) implied(out, unit::scc, 1);
   if (inst.has(isa::flag::vcc_w)) implied(out, isa::sreg::vcc_lo, wave_dwords);
   if (inst.has(isa::flag::exec_w)) implied(out, isa::sreg::exec_lo, wave_dwords);

@@ -19,6 +19,8 @@ void check_waits(const Program& program, Reporter& reporter);
 void check_lds_flow(const Program& program, Reporter& reporter);
 /// The target's hazard table.
 void check_hazards(const Program& program, Reporter& reporter);
+/// XNACK: soft clauses that overwrite their own sources.
+void check_replayed_clauses(const Program& program, Reporter& reporter);
 /// gfx12: SGPRs that VALU read and that are rewritten.
 void check_sgpr_hazards(const Program& program, Reporter& reporter);
 /// Registers read before they are written.
@@ -39,6 +41,8 @@ struct Setup {
   unsigned allocated = 0;  ///< both, as RSRC1 says
   unsigned sgprs = 0;      ///< addressable plain SGPRs
 };
+/// Bytes of kernel arguments: the descriptor's, or where it says 0 the metadata's.
+std::uint32_t kernarg_bytes(const lower::DecodedKernel& kernel);
 Setup read_setup(const lower::KernelDescriptor& descriptor, const target::Target& target);
 
 }  // namespace wavejit::check

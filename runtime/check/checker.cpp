@@ -16,6 +16,7 @@ Report check(const lower::DecodedKernel& kernel, const target::Target& target, c
   check_waits(program, reporter);
   check_lds_flow(program, reporter);
   check_hazards(program, reporter);
+  check_replayed_clauses(program, reporter);
   check_sgpr_hazards(program, reporter);
   check_definedness(program, reporter);
   check_constants(program, reporter);

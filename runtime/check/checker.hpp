@@ -8,6 +8,10 @@
 // What a finding means: on the path that it names (CFG paths are taken to be possible), the ISA does
 // not promise what the kernel needs. Errors are such breaches. Warnings are patterns that are a fault
 // or not depending on values that no static check knows; notes are only odd.
+// Each rule has a source. The strict set, which gates our own kernels, takes every rule as it is. Without it,
+// what LLVM's compiler alone asks for is at most a warning: AMD's own kernels do without, and its instruction
+// set manuals say nothing of it. docs/simulator.md lists such rules.
+// Limits: s_setvskip is taken to skip nothing, and a VGPR that s_set_gpr_idx_on picks by M0 is not followed.
 // LDS at barriers (hardware.md §4.3: a barrier waits for no counter). A store of this wave in flight at a
 // barrier is an error when, before the next barrier, some path loads from LDS: whether it loads those very
 // bytes depends on addresses, but nothing else orders them. A load in flight with LDS stores behind the
@@ -43,6 +47,7 @@ enum class Kind : std::uint8_t {
   matrix_hazard,      ///< a matrix instruction's registers used too early
   trans_use,          ///< a transcendental result used too early
   wait_states,        ///< too few instructions between two that the target keeps apart
+  replayed_clause,    ///< memory instructions that XNACK may issue again overwrite their own sources
   sgpr_read_hazard,   ///< an SGPR that VALU read, rewritten, read again without s_wait_alu
   cmpx_permlane,      ///< v_cmpx directly before v_permlane*
   dealloc,            ///< s_sendmsg MSG_DEALLOC_VGPRS where it is not allowed
@@ -74,16 +79,31 @@ enum class Kind : std::uint8_t {
 
 enum class Severity : std::uint8_t { note, warning, error };
 
+/// Whose rule a finding breaks.
+enum class Source : std::uint8_t {
+  isa,       ///< AMD's instruction set manuals
+  abi,       ///< LLVM's AMDGPUUsage, the only definition of code objects: descriptor, metadata
+  llvm,      ///< LLVM's code generator alone
+  measured,  ///< people who saw hardware break it; not in the manuals
+};
+
 std::string_view name(Kind kind);
 std::string_view name(Severity severity);
-/// Severity of every finding of this kind.
+std::string_view name(Source source);
+/// Severity of findings of this kind in the strict set, and of one rule's with the set said.
 Severity severity(Kind kind);
+Severity severity(Kind kind, Source source, bool strict);
+/// Source of findings of this kind; hazards have one by rule.
+Source source(Kind kind);
 std::optional<Kind> find_kind(std::string_view name);
 
 inline constexpr std::uint32_t whole_kernel = 0xFFFFFFFF;
 
 struct Finding {
   Kind kind = Kind::too_complex;
+  Severity severity = Severity::error;
+  Source source = Source::isa;
+  std::string_view rule;  ///< which of a kind's rules, in words without registers; or empty
   std::uint32_t instruction = whole_kernel;  ///< index into DecodedKernel::instructions
   std::uint64_t address = 0;                 ///< of that instruction, else of the descriptor
   std::string text;                          ///< its disassembly; empty for the whole kernel
@@ -92,6 +112,7 @@ struct Finding {
 };
 
 struct Options {
+  bool strict = true;              ///< false: what LLVM alone asks for is no error
   std::uint64_t disabled = 0;      ///< bit k = no findings of Kind k
   std::size_t max_findings = 100;  ///< more are only counted
   /// LDS bytes that the launch adds to the descriptor's; unknown when empty: then a kernel that has

@@ -216,7 +216,7 @@ class Constants {
     const std::int64_t begin = static_cast<std::int32_t>(low.number) +
                                std::int64_t{static_cast<std::int32_t>(offset.number)} + inst.mods.offset;
     const std::int64_t end = begin + std::int64_t{inst.dst[0].width} * 4;
-    const std::int64_t size = p_.kernel->descriptor.kernarg_size;
+    const std::int64_t size = kernarg_bytes(*p_.kernel);
     if (begin >= 0 && end <= size) return;
     // The segment is aligned to 16 bytes, so its last 16 can be loaded whole.
     constexpr std::int64_t granule = 16;

@@ -63,15 +63,18 @@ class Definedness {
     if (reporting_)
       for (const Access& a : p_.reads(s))
         if ((a.roles & role::keep) == 0) judge(state, a, index);
-    for (const Access& a : p_.writes(s)) {
-      for (unsigned u = a.first; u < a.end(); ++u) {
-        put(state.on_some, u, a.halves);
-        put(state.on_every, u, a.halves);
-      }
-    }
+    for (const Access& a : p_.writes(s)) write(state, a.first, a.end(), a.halves);
+    // Any of the VGPRs from there on: code that indexes is trusted with what it reads back.
+    if (s.indexed_write != 0) write(state, s.indexed_write, unit::first_vgpr + p_.vgprs, both_halves);
   }
 
  private:
+  static void write(State& state, unsigned first, unsigned end, std::uint8_t halves) {
+    for (unsigned u = first; u < end; ++u) {
+      put(state.on_some, u, halves);
+      put(state.on_every, u, halves);
+    }
+  }
   static void put(BitSet& set, unsigned u, std::uint8_t halves) {
     if ((halves & low_half) != 0) set.set(2 * std::size_t{u});
     if ((halves & high_half) != 0) set.set(2 * std::size_t{u} + 1);

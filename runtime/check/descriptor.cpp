@@ -47,7 +47,7 @@ class Descriptor {
   void metadata() {
     same("group segment size", k_.group_segment_size, d_.group_segment_fixed_size);
     same("private segment size", k_.private_segment_size, d_.private_segment_fixed_size);
-    same("kernarg segment size", k_.kernarg_segment_size, d_.kernarg_size);
+    kernarg_size();
     const unsigned granule = std::max<unsigned>(t_.vgpr_encode_granule, 1);
     const std::uint64_t counted =
         (std::uint64_t{std::max(k_.vgpr_count, 1U)} + granule - 1) / granule * granule;
@@ -62,15 +62,27 @@ class Descriptor {
       mismatch(fmt::format("the metadata's largest workgroup is {}, but must be 1 to {}",
                            k_.max_flat_workgroup_size, t_.max_workgroup_size));
     for (const lower::ArgMetadata& arg : k_.args) {
-      if (std::uint64_t{arg.offset} + arg.size <= d_.kernarg_size) continue;
+      if (std::uint64_t{arg.offset} + arg.size <= kernarg_bytes(k_)) continue;
       mismatch(fmt::format("argument {} ends at byte {} of {} kernel argument bytes", arg.name,
-                           std::uint64_t{arg.offset} + arg.size, d_.kernarg_size));
+                           std::uint64_t{arg.offset} + arg.size, kernarg_bytes(k_)));
     }
   }
 
  private:
   void field(std::string message) { reporter_.add(Kind::descriptor_field, std::move(message)); }
   void mismatch(std::string message) { reporter_.add(Kind::metadata_mismatch, std::move(message)); }
+
+  /// The descriptor may leave it 0 (older assemblers do): loaders take the metadata's.
+  void kernarg_size() {
+    if (d_.kernarg_size != 0) return same("kernarg segment size", k_.kernarg_segment_size, d_.kernarg_size);
+    if (k_.kernarg_segment_size == 0) return;
+    reporter_.add(
+        Kind::metadata_mismatch,
+        RuleName{.text = "the descriptor leaves the kernarg segment size 0", .source = Source::llvm},
+        whole_kernel,
+        fmt::format("the kernarg segment size is {} in the metadata and 0 in the descriptor",
+                    k_.kernarg_segment_size));
+  }
 
   void reserved(std::string_view name, std::uint32_t value, std::uint32_t zero) {
     if ((value & zero) == 0) return;
@@ -120,6 +132,11 @@ class Descriptor {
 };
 
 }  // namespace
+
+std::uint32_t kernarg_bytes(const lower::DecodedKernel& kernel) {
+  const std::uint32_t described = kernel.descriptor.kernarg_size;
+  return described != 0 ? described : kernel.kernarg_segment_size;
+}
 
 Setup read_setup(const lower::KernelDescriptor& d, const target::Target& t) {
   Setup s;

@@ -25,8 +25,8 @@ constexpr Side reads(trait::Bits any, trait::Bits none, role::Bits roles, File f
 constexpr Side touches(trait::Bits any, trait::Bits none, role::Bits roles, File file) {
   return {.any = any, .none = none, .reads = roles, .writes = true, .file = file};
 }
-constexpr Side just(trait::Bits any) {
-  return {.any = any, .none = 0, .reads = 0, .writes = false, .file = File::any};
+constexpr Side just(trait::Bits any, trait::Bits none = 0) {
+  return {.any = any, .none = none, .reads = 0, .writes = false, .file = File::any};
 }
 
 constexpr Rule slots(Side first, Side second, std::uint8_t need, std::string_view what,
@@ -41,6 +41,12 @@ constexpr Rule slots(Side first, Side second, std::uint8_t need, std::string_vie
           .need_late = always(need),
           .same_opcode_c_is_free = false,
           .what = what};
+}
+
+/// A rule that the ISA manual does not have.
+constexpr Rule from(Source source, Rule rule) {
+  rule.source = source;
+  return rule;
 }
 
 constexpr Rule mfma(Side first, Side second, Need need, Need late, std::string_view what,
@@ -60,10 +66,14 @@ constexpr Rule dot(Side second) {
 
 constexpr trait::Bits xdl_not = trait::f32_matrix;
 constexpr Side xdl_result = writes(trait::mfma, xdl_not, File::vector);
+constexpr Side xdl_c = reads(trait::mfma, xdl_not, role::matrix_c, File::vector);
 constexpr Side sgemm_result = writes(trait::f32_matrix, 0, File::vector);
 constexpr Side matrix_a_or_b = reads(trait::mfma, 0, role::matrix_a | role::matrix_b, File::vector);
 constexpr Side matrix_c = reads(trait::mfma, 0, role::matrix_c, File::vector);
-constexpr Side other_use = touches(any_vector, trait::mfma, any_data, File::vector);
+constexpr trait::Bits memory = trait::vmem | trait::lds;
+constexpr Side valu_use = touches(trait::valu, trait::mfma, any_data, File::vector);
+constexpr Side memory_read = reads(memory, 0, any_data, File::vector);
+constexpr Side memory_write = writes(memory, 0, File::vector);
 
 constexpr std::array rules{
     // hardware.md §2.3, §5.1: RDNA.
@@ -84,7 +94,8 @@ constexpr std::array rules{
          .second = reads(trait::valu, 0, any_data, File::vector),
          .need = always(1),
          .need_late = always(1),
-         .what = "the result of a transcendental instruction is read by VALU"},
+         .what = "the result of a transcendental instruction is read by VALU",
+         .source = Source::llvm},
     Rule{.kind = Kind::cmpx_permlane,
          .flag = &Hazards::vcmpx_permlane,
          .clock = Clock::real_valu,
@@ -93,25 +104,37 @@ constexpr std::array rules{
          .second = just(trait::permlane),
          .need = always(1),
          .need_late = always(1),
-         .what = "v_cmpx sets EXEC for v_permlane"},
+         .what = "v_cmpx sets EXEC for v_permlane",
+         .source = Source::llvm},
     // hardware.md §5.3: gfx940 and gfx950.
-    slots(writes(trait::valu, 0, File::scalar), reads(trait::valu, 0, role::data | role::mask, File::scalar),
-          2, "an SGPR that VALU wrote is read by VALU"),
+    slots(writes(trait::valu, 0, File::scalar), reads(trait::valu, 0, role::data, File::scalar), 2,
+          "an SGPR that VALU wrote is read by VALU"),
+    // The manual asks for none here ("as carry-in"), LLVM for two.
+    from(Source::llvm,
+         slots(writes(trait::valu, 0, File::scalar), reads(trait::valu, 0, role::mask, File::scalar), 2,
+               "an SGPR that VALU wrote is read by VALU as carry or mask")),
     slots(writes(trait::valu, 0, File::scalar), reads(trait::vmem, 0, role::base, File::scalar), 5,
           "an SGPR that VALU wrote is read by vector memory"),
     slots(writes(trait::valu, 0, File::scalar), reads(trait::lane_select, 0, role::lane, File::scalar), 4,
           "an SGPR that VALU wrote selects the lane"),
     slots(writes(trait::valu, 0, File::vector), reads(trait::lane_read, 0, any_data, File::vector), 1,
           "a VGPR that VALU wrote is read by v_readlane or v_readfirstlane"),
-    slots(writes(trait::valu, 0, File::vector), reads(trait::dpp, 0, any_data, File::vector), 2,
+    slots(writes(trait::valu, 0, File::vector), reads(trait::dpp, 0, any_role, File::vector), 2,
           "a VGPR that VALU wrote is read with DPP"),
+    // The old value of lanes that DPP leaves alone does not cross lanes.
+    from(Source::llvm,
+         slots(writes(trait::valu, 0, File::vector), reads(trait::dpp, 0, role::keep, File::vector), 2,
+               "a VGPR that VALU wrote is kept in part by DPP")),
     slots(writes(trait::valu, 0, File::exec), just(trait::dpp), 5, "VALU wrote EXEC before a DPP instruction",
           Meeting::always),
-    slots(writes(trait::valu, 0, File::vector), touches(trait::permlane_swap, 0, any_data, File::vector), 2,
-          "a VGPR that VALU wrote is exchanged by v_permlane_swap"),
-    slots(just(trait::cmpx),
-          just(trait::lane_read | trait::writelane | trait::permlane | trait::permlane_swap), 4,
+    // rocRoller, AMD's generator, has this row for gfx950, too.
+    from(Source::llvm,
+         slots(writes(trait::valu, 0, File::vector), touches(trait::permlane_swap, 0, any_data, File::vector),
+               2, "a VGPR that VALU wrote is exchanged by v_permlane_swap")),
+    slots(just(trait::cmpx), just(trait::lane_read | trait::writelane), 4,
           "v_cmpx sets EXEC for a lane instruction", Meeting::always),
+    from(Source::llvm, slots(just(trait::cmpx), just(trait::permlane | trait::permlane_swap), 4,
+                             "v_cmpx sets EXEC for v_permlane", Meeting::always)),
     slots(writes(trait::cmpx, 0, File::exec), reads(trait::valu, 0, role::data | role::mask, File::exec), 2,
           "EXEC that v_cmpx wrote is read as data"),
     slots(writes(trait::valu, 0, File::vcc), just(trait::div_fmas), 4, "VALU wrote VCC before v_div_fmas",
@@ -130,8 +153,16 @@ constexpr std::array rules{
     slots(reads(trait::wide_store, 0, role::store_data, File::vector),
           writes(trait::vmem | trait::lds, 0, File::vector), 1,
           "a load overwrites the data of a store of more than 64 bits"),
-    slots(writes(trait::salu, 0, File::m0), just(trait::to_lds | trait::sendmsg), 1,
+    // The manual exempts an SGPR offset; measured on MI350X (LLVM pull request 197267).
+    from(Source::measured,
+         slots(reads(trait::scalar_offset_store, 0, role::store_data, File::vector),
+               writes(trait::valu, 0, File::vector), 1,
+               "VALU overwrites the data of a store of more than 64 bits with an SGPR offset")),
+    slots(writes(trait::salu, 0, File::m0), just(trait::to_lds | trait::sendmsg, trait::buffer_to_lds), 1,
           "SALU wrote M0 before an instruction that reads it", Meeting::always),
+    // The manual names global and scratch loads to LDS and a buffer store from it, not this one.
+    from(Source::llvm, slots(writes(trait::salu, 0, File::m0), just(trait::buffer_to_lds), 1,
+                             "SALU wrote M0 before a buffer load to LDS", Meeting::always)),
     slots(just(trait::setreg), just(trait::setreg | trait::getreg), 2,
           "s_setreg before another access to the mode", Meeting::always),
     slots(just(trait::cmpx), just(trait::mfma), 4, "v_cmpx sets EXEC for an MFMA", Meeting::always),
@@ -145,17 +176,24 @@ constexpr std::array rules{
          "a part of an MFMA's result is in C of the next", Meeting::different),
     mfma(xdl_result, matrix_a_or_b, {5, 7, 11, 19}, {5, 8, 12, 20},
          "the result of an MFMA is A or B of the next"),
-    mfma(xdl_result, other_use, {5, 7, 11, 19}, {5, 8, 12, 20},
+    mfma(xdl_result, valu_use, {5, 7, 11, 19}, {5, 8, 12, 20},
          "the result of an MFMA is used or overwritten"),
-    mfma(reads(trait::mfma, xdl_not, role::matrix_c, File::vector),
-         writes(any_vector, trait::mfma, File::vector), {1, 3, 7, 15}, {1, 3, 7, 15},
+    mfma(xdl_result, memory_read, {5, 7, 11, 19}, {5, 8, 12, 20}, "the result of an MFMA is stored"),
+    from(Source::llvm, mfma(xdl_result, memory_write, {5, 7, 11, 19}, {5, 8, 12, 20},
+                            "the result of an MFMA is overwritten by a load")),
+    mfma(xdl_c, writes(trait::valu, trait::mfma, File::vector), {1, 3, 7, 15}, {1, 3, 7, 15},
          "C of an MFMA is overwritten"),
+    from(Source::llvm,
+         mfma(xdl_c, memory_write, {1, 3, 7, 15}, {1, 3, 7, 15}, "C of an MFMA is overwritten by a load")),
     mfma(sgemm_result, matrix_c, {2, 4, 8, 16}, {2, 4, 8, 16},
          "a part of an f32 MFMA's result is in C of the next", Meeting::different),
     mfma(sgemm_result, matrix_a_or_b, {4, 6, 10, 18}, {4, 6, 10, 18},
          "the result of an f32 MFMA is A or B of the next"),
-    mfma(sgemm_result, other_use, {4, 6, 10, 18}, {4, 6, 10, 18},
+    mfma(sgemm_result, valu_use, {4, 6, 10, 18}, {4, 6, 10, 18},
          "the result of an f32 MFMA is used or overwritten"),
+    mfma(sgemm_result, memory_read, {4, 6, 10, 18}, {4, 6, 10, 18}, "the result of an f32 MFMA is stored"),
+    from(Source::llvm, mfma(sgemm_result, memory_write, {4, 6, 10, 18}, {4, 6, 10, 18},
+                            "the result of an f32 MFMA is overwritten by a load")),
 };
 static_assert(rules.size() <= 64);
 

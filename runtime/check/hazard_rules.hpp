@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // The hazard table: pairs of instructions that a target wants kept apart. It is the checker's own
 // reading of hardware.md §2.3, §2.5, §5.1 and §5.3 (LLVM 22's and ACO's behaviour, the CDNA3 ISA's
-// tables) and shares nothing with the table that the hazard pass works from.
+// tables) and shares nothing with the table that the hazard pass works from. A row without a source is in
+// the manual (CDNA3: tables 11 and 37; CDNA4: the same with table 38's numbers).
 #pragma once
 
 #include <array>
@@ -51,6 +52,7 @@ struct Rule {
   std::array<std::uint8_t, 4> need_late;  ///< the same where MFMA results come late (gfx950)
   bool same_opcode_c_is_free = false;     ///< v_dot* chains through srcC of the same opcode
   std::string_view what;                  ///< "a matrix result is read as A or B"
+  Source source = Source::isa;
 };
 
 /// All rules; those whose flag the target does not set do not apply.

@@ -226,7 +226,7 @@ class Hazards {
   }
 
   void complain(const Rule& row, const Recent& r, std::uint32_t index, std::string_view where) {
-    if (!reporter_.accepts(row.kind)) return;
+    if (!reporter_.accepts(row.kind, row.source)) return;
     const Step& first = p_.steps[r.step];
     const unsigned need = needed_distance(row, first, *p_.target);
     std::string expected;
@@ -244,7 +244,7 @@ class Hazards {
         expected = "a VALU instruction is needed between";
         break;
     }
-    reporter_.add(row.kind, p_.steps[index].instruction,
+    reporter_.add(row.kind, RuleName{.text = row.what, .source = row.source}, p_.steps[index].instruction,
                   fmt::format("{}{} too early behind {}: {}", row.what, where, place(p_, first), expected),
                   path_between(p_, r.step, index));
   }

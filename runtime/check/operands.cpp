@@ -96,7 +96,7 @@ class Operands {
     if (!op.is_reg() || op.is_virtual || is_wild(op)) return;
     switch (op.cls) {
       case RegClass::vgpr:
-        range(op, "VGPR", setup_.vgprs, t_.generation == target::Generation::gfx9 ? "accum_offset" : "RSRC1");
+        vgpr_range(op);
         break;
       case RegClass::agpr:
         if (!t_.has_agprs) {
@@ -110,6 +110,17 @@ class Operands {
         break;
     }
     aligned(inst, op);
+  }
+
+  /// With AGPRs, v[accum_offset] is a0 by another name: LLVM refuses to assemble that, AMD's kernels do it.
+  void vgpr_range(const Operand& op) {
+    const unsigned all = std::min<unsigned>(setup_.allocated, t_.addressable_vgprs);
+    if (std::uint64_t{op.index} + op.width > all || !t_.has_agprs) return range(op, "VGPR", all, "RSRC1");
+    if (op.index + op.width <= setup_.vgprs) return;
+    reporter_.add(Kind::register_range,
+                  RuleName{.text = "a VGPR from accum_offset on", .source = Source::llvm}, at_,
+                  fmt::format("VGPR {} is an AGPR by another name: accum_offset is {}",
+                              op.index + op.width - 1, setup_.vgprs));
   }
 
   void range(const Operand& op, std::string_view what, unsigned limit, std::string_view by) {

@@ -98,16 +98,34 @@ class Builder {
     Step s;
     s.instruction = i;
     s.count = parts;
+    const Instruction fixed[2] = {without_indexed(at(i), s), parts > 1 ? at(i + 1) : blank()};
     s.reads = static_cast<std::uint32_t>(p_.accesses.size());
     for (unsigned k = 0; k < parts; ++k) {
-      s.traits |= instance_traits(at(i + k), *p_.target);
-      append_reads(at(i + k), *p_.target, first_agpr_, p_.accesses);
+      s.traits |= instance_traits(fixed[k], *p_.target);
+      append_reads(fixed[k], *p_.target, first_agpr_, p_.accesses);
     }
-    s.passes = traits(at(i).op).passes;
+    s.passes = passes(at(i));
     s.writes = static_cast<std::uint32_t>(p_.accesses.size());
-    for (unsigned k = 0; k < parts; ++k) append_writes(at(i + k), *p_.target, first_agpr_, p_.accesses);
+    for (unsigned k = 0; k < parts; ++k) append_writes(fixed[k], *p_.target, first_agpr_, p_.accesses);
     s.end = static_cast<std::uint32_t>(p_.accesses.size());
     p_.steps.push_back(s);
+  }
+
+  /// gfx9: between s_set_gpr_idx_on and s_set_gpr_idx_off, M0 is added to the VGPR numbers of VALU operands:
+  /// bits 0 to 2 for the sources, bit 3 for the destination. Those operands are taken away.
+  Instruction without_indexed(Instruction inst, Step& s) {
+    if (inst.op == isa::Opcode::s_set_gpr_idx_on) indexed_ = static_cast<unsigned>(inst.src[1].value);
+    if (inst.op == isa::Opcode::s_set_gpr_idx_off) indexed_ = 0;
+    if (indexed_ == 0 || (traits(inst.op).bits & trait::valu) == 0) return inst;
+    constexpr unsigned sources = 3, destination = 1U << 3;
+    for (unsigned k = 0; k < sources && k < inst.src_count; ++k)
+      if ((indexed_ >> k & 1) != 0 && inst.src[k].is_vgpr()) inst.src[k] = {};
+    if ((indexed_ & destination) != 0 && inst.dst_count > 0 && inst.dst[0].is_vgpr() &&
+        !is_wild(inst.dst[0])) {
+      s.indexed_write = static_cast<std::uint16_t>(unit::first_vgpr + inst.dst[0].index);
+      inst.dst[0] = {};
+    }
+    return inst;
   }
 
   /// Step that a branch goes to; `whole` when it goes nowhere.
@@ -181,6 +199,7 @@ class Builder {
 
   Program p_;
   unsigned first_agpr_ = 0;
+  unsigned indexed_ = 0;  ///< which operands M0 is added to
   std::vector<std::uint32_t> step_of_;
 };
 

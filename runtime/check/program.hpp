@@ -67,6 +67,9 @@ struct Step {
   std::uint32_t instruction = 0;  ///< index into the kernel's instructions; a pair is this and the next
   std::uint8_t count = 1;
   std::uint8_t passes = 0;  ///< MFMA
+  /// First VGPR unit that the step writes at a place that M0 adds to; 0 = it does nothing of the kind. What
+  /// M0 picks is in neither list of accesses.
+  std::uint16_t indexed_write = 0;
   trait::Bits traits = 0;
   std::uint32_t reads = 0, writes = 0, end = 0;  ///< [reads, writes) and [writes, end) in Program::accesses
 

@@ -61,18 +61,22 @@ std::string describe(const Program& program, const std::vector<std::uint32_t>& p
 
 }  // namespace
 
-bool Reporter::accepts(Kind kind) {
+bool Reporter::accepts(Kind kind, Source source) {
   if (!enabled(kind)) return false;
   if (report_.findings.size() < options_.max_findings) return true;
   ++report_.dropped;
-  if (severity(kind) == Severity::error) ++report_.dropped_errors;
+  if (severity(kind, source, options_.strict) == Severity::error) ++report_.dropped_errors;
   return false;
 }
 
-void Reporter::add(Kind kind, std::uint32_t instruction, std::string message, std::string path) {
-  if (!accepts(kind)) return;
+void Reporter::add(Kind kind, const RuleName& rule, std::uint32_t instruction, std::string message,
+                   std::string path) {
+  if (!accepts(kind, rule.source)) return;
   Finding f;
   f.kind = kind;
+  f.severity = severity(kind, rule.source, options_.strict);
+  f.source = rule.source;
+  f.rule = rule.text;
   f.instruction = instruction;
   f.address = kernel_.descriptor_address;
   f.message = std::move(message);

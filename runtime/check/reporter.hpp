@@ -9,6 +9,12 @@
 
 namespace wavejit::check {
 
+/// Which rule a finding breaks; without one, the kind says all.
+struct RuleName {
+  std::string_view text;
+  Source source = Source::isa;
+};
+
 class Reporter {
  public:
   Reporter(const lower::DecodedKernel& kernel, const Options& options) : kernel_(kernel), options_(options) {
@@ -20,10 +26,15 @@ class Reporter {
 
   /// Whether a finding of this kind would be listed; one that would only be counted is counted here. Asked
   /// before the costly parts of a finding (paths) are made.
-  bool accepts(Kind kind);
+  bool accepts(Kind kind) { return accepts(kind, source(kind)); }
+  bool accepts(Kind kind, Source source);
 
   /// About an instruction, by its index.
-  void add(Kind kind, std::uint32_t instruction, std::string message, std::string path = {});
+  void add(Kind kind, std::uint32_t instruction, std::string message, std::string path = {}) {
+    add(kind, RuleName{.text = {}, .source = source(kind)}, instruction, std::move(message), std::move(path));
+  }
+  void add(Kind kind, const RuleName& rule, std::uint32_t instruction, std::string message,
+           std::string path = {});
   /// About the whole kernel.
   void add(Kind kind, std::string message) { add(kind, whole_kernel, std::move(message)); }
 

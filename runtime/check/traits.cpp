@@ -197,6 +197,14 @@ const OpTraits& traits(Opcode op) {
   return table[i < table.size() ? i : 0];
 }
 
+std::uint8_t passes(const isa::Instruction& inst) {
+  const std::uint8_t longest = traits(inst.op).passes;
+  constexpr std::uint8_t first_narrow = 2;  // 0, 1: fp8, bf8; 2, 3: fp6, bf6; 4: fp4
+  const bool narrow = inst.info().name.ends_with("_f8f6f4") && inst.mods.cbsz >= first_narrow &&
+                      inst.mods.blgp >= first_narrow;
+  return narrow ? longest / 2 : longest;
+}
+
 WaitLimits wait_limits(const isa::Instruction& inst, const target::Target& target) {
   WaitLimits limits;
   if (inst.src_count == 0) {

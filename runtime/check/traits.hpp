@@ -52,11 +52,13 @@ inline constexpr Bits accumulates = bit(35);  ///< tied destination whose old va
 inline constexpr Bits swaps = bit(36);        ///< first source is written too
 inline constexpr Bits div_fmas = bit(37);
 inline constexpr Bits wait = bit(38);
-inline constexpr Bits dual = bit(39);             ///< of the instance: VOPD pair
-inline constexpr Bits dealloc_message = bit(40);  ///< of the instance
-inline constexpr Bits f32_matrix = bit(41);       ///< MFMA of f32 inputs: other wait states
-inline constexpr Bits writes_half = bit(42);      ///< 16-bit result, the other half kept
-inline constexpr Bits scratch = bit(43);          ///< scratch_*
+inline constexpr Bits dual = bit(39);                 ///< of the instance: VOPD pair
+inline constexpr Bits dealloc_message = bit(40);      ///< of the instance
+inline constexpr Bits f32_matrix = bit(41);           ///< MFMA of f32 inputs: other wait states
+inline constexpr Bits writes_half = bit(42);          ///< 16-bit result, the other half kept
+inline constexpr Bits scratch = bit(43);              ///< scratch_*
+inline constexpr Bits scalar_offset_store = bit(44);  ///< of the instance: wide, but soffset is an SGPR
+inline constexpr Bits buffer_to_lds = bit(45);        ///< of the instance: to_lds, through a descriptor
 }  // namespace trait
 
 struct OpTraits {
@@ -66,6 +68,9 @@ struct OpTraits {
 
 /// Of the opcode alone; `invalid` and out-of-range opcodes have none.
 const OpTraits& traits(isa::Opcode op);
+
+/// Quad-clocks of an MFMA; those of A and B in formats of their own take half the time without 8-bit ones.
+std::uint8_t passes(const isa::Instruction& inst);
 
 /// What a wait instruction lets through: at most so many operations outstanding per counter.
 struct WaitLimits {

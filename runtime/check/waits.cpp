@@ -4,7 +4,8 @@
 // that leaves at most N outstanding proves the load done iff its age is at least N, since operations of one
 // class retire in order. Classes that retire out of order never age: only a wait for 0 proves them done.
 // LDS and scalar loads share lgkmcnt before gfx12; scalar ones do not age the LDS ones, because they may
-// retire first and prove nothing.
+// retire first and prove nothing. Counters saturate: no more operations are outstanding than the counter can
+// count, so that one behind which so many were issued is done, as if a wait for that count stood there.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -138,6 +139,10 @@ class Waits {
     }
   }
   [[nodiscard]] bool returns(const Step& s) const { return s.writes != s.end || s.is(trait::to_lds); }
+  /// The most that the class's counter counts.
+  [[nodiscard]] std::uint32_t capacity(Class c) const {
+    return c == vector_class ? p_.target->waits.vmcnt : p_.target->waits.lgkmcnt;
+  }
   static bool in_order(Class c) { return c == vector_class || c == lds_class; }
 
   void apply_wait(const WaitLimits& w) {
@@ -163,6 +168,7 @@ class Waits {
       if (!issues(s, c)) continue;
       Lane& lane = lanes_[c];
       ++lane.clock;
+      if (in_order(c)) lane.done = std::max(lane.done, lane.clock - capacity(c));
       for (const Access& a : p_.writes(s)) mark(lane, a.first, a.width, index);
       if (c == scratch_stores) mark(lane, unit::scratch, 1, index);
       if (c != lds_class) continue;

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 
+#include "generator/lower/lower.hpp"
 #include "tests/tools/cli.hpp"
 
 using namespace wavejit::test;
@@ -186,6 +187,41 @@ TEST_CASE("verify finds a dropped wait without running anything", "[cli][verify]
   const Ran broken = folder.wavejit("verify add.s --json");
   CHECK(broken.code == 1);
   CHECK(broken.json().at(0).at("findings").at(0).at("kind") == "read-in-flight");
+}
+
+TEST_CASE("verify holds a .s to the strict set, an object to the ISA manual unless asked", "[cli][verify]") {
+  const Folder folder;
+  const Ran emitted =
+      folder.wavejit("emit --op kquant --type q4_k --target gfx942 --n 64 --k 512 --m 1 -o k.s");
+  INFO(emitted.err);
+  REQUIRE(emitted.code == 0);
+  // A load behind another one, whose address it overwrites: nothing but LLVM's compiler minds, where XNACK
+  // is.
+  std::string text = read_text(folder.file("k.s"));
+  const std::size_t end = text.find("\ts_endpgm");
+  REQUIRE(end != std::string::npos);
+  text.insert(end,
+              "\tv_mov_b32 v0, 0\n\tv_mov_b32 v1, 0\n\ts_nop 4\n\tglobal_load_dword v2, v[0:1], off\n"
+              "\tglobal_load_dword v0, v[0:1], off\n\ts_waitcnt vmcnt(0)\n");
+  write_text(folder.file("k.s"), text);
+  const target::Target& gfx942 = *target::find("gfx942");
+  const auto assembled = lower::assemble(text, gfx942);
+  REQUIRE(assembled);
+  const auto object = lower::link(*assembled);
+  REQUIRE(object);
+  write_text(folder.file("k.co"), std::string(object->begin(), object->end()));
+  CHECK(folder.wavejit("verify k.s --target gfx942").code == 1);
+  CHECK(folder.wavejit("verify k.co --strict").code == 1);
+  const Ran open = folder.wavejit("verify k.co --json");
+  CHECK(open.code == 0);
+  const json finding = open.json().at(0).at("findings").at(0);
+  CHECK(finding.at("kind") == "replayed-clause");
+  CHECK(finding.at("source") == "llvm");
+  CHECK(finding.at("severity") == "warning");
+  const json cut = folder.wavejit("verify k.co --strict --json --limit 0").json();
+  CHECK(cut.at(0).at("findings").empty());
+  CHECK(cut.at(0).at("dropped") == 1);
+  CHECK(cut.at(0).at("ok") == false);
 }
 
 TEST_CASE("mutate prints a score and explains survivors", "[cli][mutate]") {

@@ -19,14 +19,17 @@ namespace {
 struct VerifyOptions {
   std::string file, target = "gfx1151";
   std::vector<std::string> without;
-  bool json = false;
+  std::size_t limit = check::Options{}.max_findings;
+  bool strict = false, json = false;
 };
 
 Json to_json(const check::Report& report) {
   Json findings = Json::array();
   for (const check::Finding& f : report.findings)
     findings.push_back({{"kind", check::name(f.kind)},
-                        {"severity", check::name(check::severity(f.kind))},
+                        {"severity", check::name(f.severity)},
+                        {"source", check::name(f.source)},
+                        {"rule", f.rule},
                         {"address", f.address},
                         {"instruction", f.text},
                         {"message", f.message},
@@ -40,6 +43,9 @@ Result<bool> verify(const VerifyOptions& options) {
   if (target == nullptr)
     return fail_field(ErrorCode::unknown_target, "target", options.target, target_names());
   check::Options checks;
+  // What a person edits is a kernel of ours; an object may be anybody's.
+  checks.strict = options.strict || options.file.ends_with(".s");
+  checks.max_findings = options.limit;
   for (const std::string& name : options.without) {
     const auto kind = check::find_kind(name);
     if (!kind)
@@ -73,6 +79,10 @@ Action add_verify(CLI::App& app) {
   app.add_option("file", options->file, "A .hsaco, or a .s to assemble for --target")->required();
   app.add_option("--target", options->target, "For a .s")->capture_default_str();
   app.add_option("--without", options->without, "Switch a kind of finding off (repeatable)");
+  app.add_option("--limit", options->limit, "Findings to list per kernel; more are only counted")
+      ->capture_default_str();
+  app.add_flag("--strict", options->strict,
+               "What LLVM alone asks for is an error, too, as for our own kernels; always so for a .s");
   app.add_flag("--json", options->json, "Findings as JSON on stdout");
   return [options] {
     const auto right = verify(*options);

@@ -44,11 +44,15 @@ std::string with_end(std::string_view body) { return std::string(body) + "\ts_en
 
 }  // namespace
 
-lower::DecodedKernel kernel(std::string_view body, const Frame& frame) {
+std::vector<std::uint8_t> code_object(std::string_view body, const Frame& frame) {
   const target::Target& target = table(frame.target);
-  const auto linked = lower::link(assembled(around(body, frame, target), target));
+  auto linked = lower::link(assembled(around(body, frame, target), target));
   REQUIRE(linked);
-  auto decoded = lower::decode(*linked);
+  return *std::move(linked);
+}
+
+lower::DecodedKernel kernel(std::string_view body, const Frame& frame) {
+  auto decoded = lower::decode(code_object(body, frame));
   INFO((decoded ? std::string() : decoded.error().message));
   REQUIRE(decoded);
   return decoded->kernels.at(0);

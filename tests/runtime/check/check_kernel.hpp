@@ -21,6 +21,7 @@ struct Frame {
   std::string directives = {};  ///< more .amdhsa_* lines
 };
 
+std::vector<std::uint8_t> code_object(std::string_view body, const Frame& frame = {});
 /// Assembled, linked and decoded; the running test fails when a step does.
 lower::DecodedKernel kernel(std::string_view body, const Frame& frame = {});
 

@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "templates/kernel.hpp"
+#include "templates/kquant/kquant.hpp"
 #include "tests/runtime/check/check_kernel.hpp"
 
 using namespace wavejit;
@@ -154,4 +155,25 @@ TEST_CASE("the s_nop before dealloc_vgprs cannot be dropped unseen", "[check][ge
   REQUIRE(message.size() == 1);
   REQUIRE(find(g, "s_nop") == std::vector<std::size_t>{message[0] - 1});
   CHECK(without_line(g, message[0] - 1).has(Kind::dealloc));
+}
+
+TEST_CASE("K-quant kernels keep the soft clauses of gfx942 and gfx950", "[check][generated][xnack]") {
+  // Their loads take turns with few address registers; without the pass's breaks each type has such clauses.
+  const std::string_view name = GENERATE("gfx942", "gfx950");
+  const auto type = GENERATE(templates::GgufType::q4_k, templates::GgufType::q5_k, templates::GgufType::q6_k);
+  const target::Target& target = test::table(name);
+  for (unsigned rows : {1U, 2U}) {
+    const templates::kquant::Problem problem{.type = type, .n = 4096, .k = 5120, .m = 1};
+    const auto kernel = templates::generate(
+        templates::kquant::common_problem(problem),
+        templates::kquant::common_config(problem, {.rows = rows, .pipeline_depth = 1}), target);
+    INFO((kernel ? std::string() : kernel.error().message));
+    REQUIRE(kernel);
+    const auto object = lower::decode(kernel->code_object);
+    REQUIRE(object);
+    for (const check::Report& report : check::check(*object)) {
+      INFO(check::to_string(report));
+      CHECK(report.ok());
+    }
+  }
 }

@@ -47,7 +47,7 @@ TEST_CASE("stores count on vscnt of gfx11 and on vmcnt of gfx9", "[check][waits]
   const std::string store = "global_store_dword v[0:1], v1, off\n";
   const target::Target& gfx942 = test::table("gfx942");
   const std::string use = "s_waitcnt vmcnt(1)\nv_mov_b32 v4, v2\n";
-  CHECK(kinds(bare_report(load + store + use, gfx942)) == nothing);
+  CHECK(kinds(bare_report(load + "s_nop 0\n" + store + use, gfx942)) == nothing);
   CHECK(kinds(bare_report(load + use, gfx942)) == only(Kind::read_in_flight));
   const std::string gfx11 =
       "v_mov_b32 v1, 0\nglobal_load_b32 v2, v[0:1], off\nglobal_store_b32 v[0:1], v1, off\n" + use;
