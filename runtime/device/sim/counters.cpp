@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Wait counters (hardware.md §4.2). Vector memory returns in order within a counter, and so does
 // LDS; scalar loads and messages return in any order, so where one is outstanding only a wait for 0
-// promises anything.
+// promises anything. A counter that is full proves its oldest operation done, too.
 #include <algorithm>
 
 #include "runtime/device/sim/wave.hpp"
@@ -32,10 +32,26 @@ void settle_to(Wave& w, PendingQueue& queue, unsigned count) {
   }
 }
 
+bool only_lds(const PendingQueue& queue) {
+  for (std::size_t i = 0; i < queue.size(); ++i)
+    if (queue[i].type != Pending::Type::lds) return false;
+  return true;
+}
+
+/// A counter counts no further than its field goes: an operation is not issued until an older one is done.
+void saturate(Wave& w, PendingQueue& queue) {
+  const target::WaitCounterLimits& most = w.code->target->waits;
+  const unsigned limit = &queue == &w.vm ? most.vmcnt : &queue == &w.vs ? most.vscnt : most.lgkmcnt;
+  if (queue.size() <= limit || &queue == &w.km) return;
+  if (&queue == &w.lgkm && !only_lds(queue)) return;
+  settle_to(w, queue, limit);
+}
+
 }  // namespace
 
 void add_pending(Wave& w, PendingQueue& queue, const Pending& pending) {
   queue.push(pending);
+  saturate(w, queue);
   for (unsigned r = pending.reg; r < static_cast<unsigned>(pending.reg) + pending.count; ++r) {
     if (pending.to_sgpr) {
       ++w.spending_count[r];
@@ -67,10 +83,7 @@ void carry_over_unwaited(Wave& w, std::uint32_t epoch) {
 
 void wait_lgkm(Wave& w, unsigned count) {
   if (count == 0) return settle_to(w, w.lgkm, 0);
-  for (std::size_t i = 0; i < w.lgkm.size(); ++i) {
-    if (w.lgkm[i].type != Pending::Type::lds) return;
-  }
-  settle_to(w, w.lgkm, count);
+  if (only_lds(w.lgkm)) settle_to(w, w.lgkm, count);
 }
 
 }  // namespace wavejit::sim
