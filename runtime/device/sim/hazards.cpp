@@ -109,7 +109,8 @@ void check_dealloc(Wave& w, const Inst& inst) {
 }
 
 /// A soft clause may be issued again as a whole (XNACK): no instruction of it writes what another one reads,
-/// and a store is not in one clause with loads before it (LLVM's checkSoftClauseHazards).
+/// and a store is not in one clause with loads before it. As LLVM has it (checkSoftClauseHazards), a clause
+/// that has written nothing yet may go on in any way.
 void check_clause(Wave& w, const Inst& inst) {
   HazardState::Clause& c = w.hazard.clause;
   const bool memory = inst.pipe == Pipe::smem || inst.pipe == Pipe::vmem;
@@ -118,7 +119,7 @@ void check_clause(Wave& w, const Inst& inst) {
   const bool stores = isa::info(inst.op).has(isa::flag::store);
   const bool shares = inst.vwrite.meets(c.vread) || inst.vread.meets(c.vwrite) ||
                       inst.swrite.meets(c.sread) || inst.sread.meets(c.swrite);
-  if (shares || (stores && (c.vwrite.any() || c.swrite.any()))) {
+  if ((c.vwrite.any() || c.swrite.any()) && (shares || stores)) {
     report(w, inst, FaultKind::hazard, 0, std::nullopt, [&] {
       return fmt::format(
           "{}; XNACK may issue both again, so that another instruction (s_nop) must come between",

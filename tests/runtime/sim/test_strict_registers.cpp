@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Each rule about registers, broken by a tiny program and kept by its twin. The rules are those of the
 // ISA manuals as hardware.md §4 and §5 collect them.
+#include <fmt/format.h>
+
 #include <catch2/catch.hpp>
 
 #include "tests/runtime/sim/asm_kernel.hpp"
@@ -209,6 +211,22 @@ TEST_CASE("Every fault kind has a name that finds it", "[sim][strict]") {
     CHECK(sim::find_fault(sim::name(kind)) == kind);
   }
   CHECK_FALSE(sim::find_fault("nonsense").has_value());
+}
+
+TEST_CASE("a full counter proves its oldest operation done", "[sim][strict]") {
+  // lgkmcnt has 4 bits on gfx9, 6 on gfx11; vmcnt 6 on both (hardware.md §4.1).
+  const auto in_flight = [](std::string_view target, std::string_view load, std::string_view behind,
+                            unsigned n) {
+    std::string body = "v_lshlrev_b32 v1, 2, v0\nv_mov_b32 v5, 0\n";
+    body += fmt::format("{}\n", load);
+    for (unsigned i = 0; i < n; ++i) body += fmt::format("{}\n", behind);
+    body += "v_mov_b32 v3, v2\n";
+    return count(faults_of({.body = body, .target = target, .lds_bytes = 4096}), sim::FaultKind::in_flight);
+  };
+  CHECK(in_flight("gfx942", "ds_read_b32 v2, v1", "ds_write_b32 v1, v5 offset:2048", 14) == 1);
+  CHECK(in_flight("gfx942", "ds_read_b32 v2, v1", "ds_write_b32 v1, v5 offset:2048", 15) == 0);
+  CHECK(in_flight("gfx1151", "ds_load_b32 v2, v1", "ds_store_b32 v1, v5 offset:2048", 62) == 1);
+  CHECK(in_flight("gfx1151", "ds_load_b32 v2, v1", "ds_store_b32 v1, v5 offset:2048", 63) == 0);
 }
 
 }  // namespace
