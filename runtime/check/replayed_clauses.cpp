@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Soft clauses of targets with XNACK. Scalar memory instructions directly behind one another, and likewise
 // vector memory instructions, may be issued again as a whole when a page is not there. The second time, each
-// must find what it read the first time: no other of them may write its registers. A store behind a load must
-// be in another clause, since it may write what the load reads (both rules are LLVM's,
-// GCNHazardRecognizer::checkSoftClauseHazards). Any other instruction, s_nop too, ends a clause; so do
-// branches, but not the border of blocks by itself. Of an object that says xnack- nothing is judged.
+// must find what it read the first time: none of them may write its registers, nor may it itself unless it is
+// alone. A store behind a load must be in another clause, since it may write what the load reads (both rules
+// are LLVM's, GCNHazardRecognizer::checkSoftClauseHazards). Any other instruction, s_nop too, ends a clause;
+// so do branches, but not the border of blocks by itself. Of an object that says xnack- nothing is judged.
 #include <fmt/format.h>
 
 #include <array>
@@ -75,7 +75,7 @@ class ReplayedClauses {
   }
 
   static Units overlap(const Clause& open, const Clause& mine) {
-    return (mine.writes & open.reads) | (open.writes & mine.reads);
+    return (open.writes | mine.writes) & (open.reads | mine.reads);
   }
 
   static bool breaks(const Clause& open, const Clause& mine, const Step& s) {
@@ -87,9 +87,9 @@ class ReplayedClauses {
     unsigned u = 0;
     while (u < shared.size() && !shared[u]) ++u;
     const std::string why =
-        u < shared.size() ? fmt::format("one instruction of the clause reads {} and another overwrites it",
-                                        unit_name(p_, u))
-                          : "it stores in one clause with a load, which may read the same place";
+        u < shared.size()
+            ? fmt::format("one instruction of the clause reads {} and one overwrites it", unit_name(p_, u))
+            : "it stores in one clause with a load, which may read the same place";
     reporter_.add(
         Kind::replayed_clause, p_.steps[index].instruction,
         why + "; XNACK may issue both again, so that another instruction (s_nop) must come between");

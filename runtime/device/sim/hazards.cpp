@@ -108,28 +108,8 @@ void check_dealloc(Wave& w, const Inst& inst) {
   w.hazard.last_was_nop = inst.op == Opcode::s_nop;
 }
 
-/// A soft clause may be issued again as a whole (XNACK): no instruction of it writes what another one reads,
-/// and a store is not in one clause with loads before it. As LLVM has it (checkSoftClauseHazards), a clause
-/// that has written nothing yet may go on in any way.
-void check_clause(Wave& w, const Inst& inst) {
-  HazardState::Clause& c = w.hazard.clause;
-  const bool memory = inst.pipe == Pipe::smem || inst.pipe == Pipe::vmem;
-  if (inst.pipe != c.pipe) c = {};
-  if (!memory) return;
-  const bool stores = isa::info(inst.op).has(isa::flag::store);
-  const bool shares = inst.vwrite.meets(c.vread) || inst.vread.meets(c.vwrite) ||
-                      inst.swrite.meets(c.sread) || inst.sread.meets(c.swrite);
-  if ((c.vwrite.any() || c.swrite.any()) && (shares || stores)) {
-    report(w, inst, FaultKind::hazard, 0, std::nullopt, [&] {
-      return fmt::format(
-          "{}; XNACK may issue both again, so that another instruction (s_nop) must come between",
-          shares ? "of it and the memory instructions directly before it, one overwrites what "
-                   "another reads"
-                 : "stores directly behind a load");
-    });
-    c = {};
-  }
-  c.pipe = inst.pipe;
+/// Whether the clause now reads what it writes.
+bool add_to_clause(HazardState::Clause& c, const Inst& inst) {
   for (unsigned i = 0; i < detail::VectorSet::words; ++i) {
     c.vread.w[i] |= inst.vread.w[i];
     c.vwrite.w[i] |= inst.vwrite.w[i];
@@ -138,6 +118,32 @@ void check_clause(Wave& w, const Inst& inst) {
     c.sread.w[i] |= inst.sread.w[i];
     c.swrite.w[i] |= inst.swrite.w[i];
   }
+  return c.vwrite.meets(c.vread) || c.swrite.meets(c.sread);
+}
+
+/// A soft clause may be issued again as a whole (XNACK): none of its instructions writes what one reads, and
+/// a store is not in one clause with loads before it. As LLVM has it (checkSoftClauseHazards), a clause that
+/// has written nothing yet may go on in any way.
+void check_clause(Wave& w, const Inst& inst) {
+  HazardState::Clause& c = w.hazard.clause;
+  const bool memory = inst.pipe == Pipe::smem || inst.pipe == Pipe::vmem;
+  if (inst.pipe != c.pipe) c = {};
+  if (!memory) return;
+  const bool stores = isa::info(inst.op).has(isa::flag::store);
+  const bool written = c.vwrite.any() || c.swrite.any();
+  const bool shares = add_to_clause(c, inst);
+  if (written && (shares || stores)) {
+    report(w, inst, FaultKind::hazard, 0, std::nullopt, [&] {
+      return fmt::format(
+          "{}; XNACK may issue both again, so that another instruction (s_nop) must come between",
+          shares ? "of it and the memory instructions directly before it, one overwrites what "
+                   "one reads"
+                 : "stores directly behind a load");
+    });
+    c = {};
+    add_to_clause(c, inst);
+  }
+  c.pipe = inst.pipe;
 }
 
 }  // namespace

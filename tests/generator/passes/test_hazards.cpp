@@ -367,6 +367,11 @@ TEST_CASE("a clause of memory instructions may be issued again", "[resolve_hazar
     k.global_load(4, 8, 4);
     CHECK(added(k) == clause_break);
   }
+  SECTION("its own address, with another behind it") {
+    k.global_load(0, 0);
+    k.global_load(6, 2);
+    CHECK(added(k) == clause_break);
+  }
   SECTION("its own address, alone") {
     k.global_load(0, 0);
     CHECK(added(k).empty());

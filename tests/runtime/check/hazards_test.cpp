@@ -257,6 +257,8 @@ TEST_CASE("a clause that XNACK may issue again overwrites none of its own source
   CHECK(found(load + "global_load_dword v6, v[2:3], off\n" + "global_load_dword v1, v[2:3], off\n") ==
         only(Kind::replayed_clause));
   CHECK(found(load + "global_store_dword v[2:3], v6, off\n") == only(Kind::replayed_clause));
+  CHECK(found("global_load_dword v0, v[0:1], off\nglobal_load_dword v6, v[2:3], off\n") ==
+        only(Kind::replayed_clause));
   CHECK(found(load + "s_branch .Lnext\n.Lnext:\nglobal_load_dword v0, v[2:3], off\n") == nothing);
   CHECK(found(load + ".Lnext:\nglobal_load_dword v0, v[2:3], off\n") == only(Kind::replayed_clause));
   // … and in front of none of these.

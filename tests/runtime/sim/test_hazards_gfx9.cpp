@@ -152,6 +152,7 @@ TEST_CASE("a clause that XNACK may issue again", "[sim][hazards][xnack]") {
        "global_load_dword v1, v[2:3], off", 1, 1},
       {"buffer_load_dword v5, v0, s[8:11], 0 offen", "buffer_load_dword v0, v2, s[8:11], 0 offen", 1, 1},
       {"s_load_dword s20, s[0:1], 0x0", "s_load_dword s0, s[6:7], 0x0", 1, 1},
+      {"global_load_dword v0, v[0:1], off", "global_load_dword v6, v[2:3], off", 1, 1},
       {"global_load_dword v5, v[0:1], off", "global_store_dword v[2:3], v6, off", 1, 1},
       {"global_store_dword v[0:1], v4, off", "global_load_dword v4, v[2:3], off", 0, 0},
       {"s_load_dword s20, s[0:1], 0x0", "global_load_dword v0, v[2:3], off", 0, 0},
