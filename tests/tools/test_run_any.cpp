@@ -204,10 +204,10 @@ TEST_CASE("verify holds a .s to the strict set, an object to the ISA manual unle
               "\tv_mov_b32 v0, 0\n\tv_mov_b32 v1, 0\n\ts_nop 4\n\tglobal_load_dword v2, v[0:1], off\n"
               "\tglobal_load_dword v0, v[0:1], off\n\ts_waitcnt vmcnt(0)\n");
   write_text(folder.file("k.s"), text);
-  const target::Target& gfx942 = *target::find("gfx942");
-  const auto assembled = lower::assemble(text, gfx942);
+  const wavejit::target::Target& gfx942 = *wavejit::target::find("gfx942");
+  const auto assembled = wavejit::lower::assemble(text, gfx942);
   REQUIRE(assembled);
-  const auto object = lower::link(*assembled);
+  const auto object = wavejit::lower::link(*assembled);
   REQUIRE(object);
   write_text(folder.file("k.co"), std::string(object->begin(), object->end()));
   CHECK(folder.wavejit("verify k.s --target gfx942").code == 1);
