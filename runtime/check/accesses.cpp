@@ -114,6 +114,7 @@ role::Bits source_role(const Instruction& inst, unsigned i, char cls) {
       break;
   }
   if (cls == 'M') return role::mask;
+  if (i == 0 && op.is_vgpr() && inst.mods.dpp.kind != isa::Dpp::Kind::none) return role::by_dpp;
   if ((bits & (trait::lane_select | trait::permlane)) != 0 && i > 0 && op.is_sgpr())
     return (bits & trait::writelane) != 0 && i == 0 ? role::data : role::lane;
   return role::data;

@@ -119,12 +119,12 @@ constexpr std::array rules{
           "an SGPR that VALU wrote selects the lane"),
     slots(writes(trait::valu, 0, File::vector), reads(trait::lane_read, 0, any_data, File::vector), 1,
           "a VGPR that VALU wrote is read by v_readlane or v_readfirstlane"),
-    slots(writes(trait::valu, 0, File::vector), reads(trait::dpp, 0, any_role, File::vector), 2,
+    slots(writes(trait::valu, 0, File::vector), reads(trait::dpp, 0, role::by_dpp, File::vector), 2,
           "a VGPR that VALU wrote is read with DPP"),
-    // The old value of lanes that DPP leaves alone does not cross lanes.
-    from(Source::llvm,
-         slots(writes(trait::valu, 0, File::vector), reads(trait::dpp, 0, role::keep, File::vector), 2,
-               "a VGPR that VALU wrote is kept in part by DPP")),
+    // The second source, and the old value of lanes that DPP leaves alone, do not cross lanes.
+    from(Source::llvm, slots(writes(trait::valu, 0, File::vector),
+                             reads(trait::dpp, 0, role::data | role::keep, File::vector), 2,
+                             "a VGPR that VALU wrote is used by DPP, but not across lanes")),
     slots(writes(trait::valu, 0, File::exec), just(trait::dpp), 5, "VALU wrote EXEC before a DPP instruction",
           Meeting::always),
     // rocRoller, AMD's generator, has this row for gfx950, too.

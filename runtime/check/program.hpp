@@ -45,6 +45,7 @@ inline constexpr Bits implied = 1U << 10;      ///< not named by the text
 inline constexpr Bits flag = 1U << 11;         ///< vccz, execz as a source
 inline constexpr Bits first_only = 1U << 12;   ///< of a pair of registers, op_sel picks the first twice
 inline constexpr Bits second_only = 1U << 13;  ///< … the second twice
+inline constexpr Bits by_dpp = 1U << 14;       ///< source of the vector ALU that DPP fetches from other lanes
 }  // namespace role
 
 /// Halves of each register that are touched; scalar registers are whole.

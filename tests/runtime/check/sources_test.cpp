@@ -73,6 +73,9 @@ TEST_CASE("a rule of LLVM's alone is a warning outside of the strict set", "[che
       // "VALU writes VGPR, VALU DPP reads that VGPR: 2"; what stays of the old result is not read with DPP.
       {"v_mov_b32 v3, v1\nv_mov_b32_dpp v3, v2 quad_perm:[1,0,3,2] row_mask:0x3 bank_mask:0xf\n",
        Source::llvm},
+      {"v_mov_b32 v3, v1\nv_mul_f32_dpp v4, v2, v3 quad_perm:[1,0,3,2] row_mask:0xf bank_mask:0xf "
+       "bound_ctrl:1\n",
+       Source::llvm},
       {"v_mov_b32 v3, v1\nv_mov_b32_dpp v4, v3 quad_perm:[1,0,3,2] row_mask:0xf bank_mask:0xf bound_ctrl:1\n",
        Source::isa},
       // "operations that use an SGPR for offset do not require any wait states": measured otherwise.
