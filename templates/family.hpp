@@ -12,10 +12,9 @@ namespace wavejit::templates {
 
 /// Problems and Configs that these functions take are normalised, but for the two that normalise.
 struct Family {
-  std::string_view name;                                              ///< of its Operation
   std::int64_t most_rows = std::numeric_limits<std::int64_t>::max();  ///< of one launch
+  /// Of a problem that check_fields() lets pass.
   Result<Problem> (*normalise)(const Problem& problem, const target::Target& target) = nullptr;
-  std::string (*canonical)(const Problem& problem) = nullptr;
   Result<Config> (*normalise_config)(const Config& config, const Problem& problem,
                                      const target::Target& target) = nullptr;
   /// For first <= M <= last, both at least 1 and in order.

@@ -58,28 +58,31 @@ enum class WeightRounding : std::uint8_t {
 };
 
 /// Shapes in elements. Strides in elements of the tensor's type (weights: int32 words); 0 = dense.
-/// A kquant problem has op, activation (bf16, f16 or f32), n, k and weight_type only: its tensors are dense,
-/// `group` and `rounding` say nothing, and every other field keeps its default.
+/// A field that means nothing to the operation keeps its default; templates/fields.cpp has the table of which
+/// means something to which, and every field that does is in the canonical text.
+/// Tensors of kquant are dense: a stride of one may say so, but nothing else.
 struct Problem {
   Operation op = Operation::w4a16;
-  DataType activation = DataType::bf16;
-  std::int64_t n = 0;        ///< >= 1
-  std::int64_t k = 0;        ///< a multiple of `group`
-  std::int64_t group = 128;  ///< weights that share a scale along K: a multiple of 32, or -1 = all of K
-  ZeroPoints zero_points = ZeroPoints::symmetric;
-  WeightLayout layout = WeightLayout::exllama;
-  GgufType weight_type = GgufType::q4_k;  ///< of kquant
-  WeightRounding rounding = WeightRounding::fastest;
-  bool bias = false;  ///< a tensor [N] of the activation's type, added in f32 before the one rounding
+  DataType activation = DataType::bf16;  ///< bf16 or f16; of kquant f32, too
+  std::int64_t n = 0;                    ///< >= 1
+  std::int64_t k = 0;                    ///< a multiple of `group`; of kquant, of its weights' blocks
+  /// Not of kquant: weights that share a scale along K, a multiple of 32 (int4_*: of 64), or -1 = all of K.
+  std::int64_t group = 128;
+  ZeroPoints zero_points = ZeroPoints::symmetric;     ///< w4a16: or packed; int4_*: or additive
+  WeightLayout layout = WeightLayout::exllama;        ///< w4a16: exllama; int4_*: row_major_signed
+  GgufType weight_type = GgufType::q4_k;              ///< of kquant
+  WeightRounding rounding = WeightRounding::fastest;  ///< not of kquant
+  bool bias =
+      false;  ///< of w4a16: a tensor [N] of the activation's type, added in f32 before the one rounding
   std::int64_t activation_stride = 0;  ///< >= K, a multiple of 8
-  std::int64_t weight_stride = 0;      ///< >= K/8
-  std::int64_t scale_stride = 0;       ///< >= K/group
-  std::int64_t zero_point_stride = 0;  ///< int32 words, >= K/group; 0 for symmetric problems
+  std::int64_t weight_stride = 0;      ///< >= K/8; a multiple of 4 on CDNA
+  std::int64_t scale_stride = 0;       ///< w4a16: >= K/group; int4_*: >= N, of scales and additive zeros
+  std::int64_t zero_point_stride = 0;  ///< of w4a16 with packed zero points: int32 words, >= K/group
   std::int64_t output_stride = 0;      ///< >= N
-  // int4_gemm and int4_grouped only
-  std::int64_t batch = 1;                ///< products that one launch computes, >= 1
-  std::int64_t groups = 0;               ///< int4_grouped: sets of weights, >= 0
-  DataType scale_type = DataType::bf16;  ///< of scales and additive zeros: bf16 or f32
+  std::int64_t batch = 1;              ///< of int4_gemm: products that one launch computes, >= 1
+  std::int64_t groups = 0;             ///< of int4_grouped: sets of weights, >= 0
+  /// Of int4_*: bf16, f16 or f32, for scales and additive zeros. Scales of w4a16 have the activation's type.
+  DataType scale_type = DataType::bf16;
 };
 
 /// Which way of computing an operation a Config describes; each has fields of its own and a text of its own.
@@ -129,7 +132,7 @@ bool* technique(Techniques& techniques, std::string_view name);
 /// Fills in strides and group, and checks every field. Errors name field, value and what is allowed.
 Result<Problem> normalise(const Problem& problem, const target::Target& target);
 
-/// "w4a16 bf16 sym n19456 k2560 g32 …": canonical, equal for equal normalised problems.
+/// "w4a16 bf16 symmetric n19456 k2560 g32 …": equal exactly for equal normalised problems.
 std::string canonical(const Problem& problem);
 
 /// Word rows of packed zero points: ceil(N / 8).

@@ -16,13 +16,6 @@ std::unexpected<Error> bad_size(const char* type, const void* from) {
              std::string("sizeof(") + type + "), as its _INIT macro sets it");
 }
 
-template <class To, class From>
-Result<To> enumeration(const char* field, From value, int last) {
-  const auto number = static_cast<long long>(value);
-  if (number < 0 || number > last) return bad(field, number, "0 to " + std::to_string(last));
-  return static_cast<To>(number);
-}
-
 std::vector<std::string> split(const char* text, char separator) {
   std::vector<std::string> parts;
   const std::string_view all = text == nullptr ? "" : text;
@@ -36,9 +29,9 @@ std::vector<std::string> split(const char* text, char separator) {
 
 Result<Tensor> to_tensor(const char* name, const wavejit_tensor& t) {
   Tensor out;
-  const auto number = static_cast<long long>(t.type);
-  if (number < 0 || number > WAVEJIT_I64) return bad(std::string(name) + ".type", number, "a wavejit_type");
-  out.type = static_cast<templates::DataType>(number);
+  const auto type = enumeration<templates::DataType>(std::string(name) + ".type", t.type, WAVEJIT_I64);
+  if (!type) return std::unexpected(type.error());
+  out.type = *type;
   out.address = t.address;
   out.bytes = t.bytes;
   out.rank = t.rank;
@@ -54,37 +47,38 @@ Result<templates::Problem> to_problem(const wavejit_problem* given) {
   if (!read_struct(&in, sizeof in, given)) return bad_size("wavejit_problem", given);
   templates::Problem p;
   const auto op = enumeration<templates::Operation>("operation", in.operation, WAVEJIT_INT4_GROUPED);
-  const auto type = enumeration<templates::DataType>("activation", in.activation, WAVEJIT_I32);
+  const auto type = enumeration<templates::DataType>("activation", in.activation, WAVEJIT_I64);
   const auto zero = enumeration<templates::ZeroPoints>("zero_points", in.zero_points, WAVEJIT_ADDITIVE);
   const auto rounding = enumeration<templates::WeightRounding>("rounding", in.rounding, WAVEJIT_NEAREST);
   const auto weights = enumeration<templates::GgufType>("weight_type", in.weight_type, WAVEJIT_Q4_0);
-  const auto scales = enumeration<templates::DataType>("scale_type", in.scale_type, WAVEJIT_I32);
+  const auto scales = enumeration<templates::DataType>("scale_type", in.scale_type, WAVEJIT_I64);
   if (!op) return std::unexpected(op.error());
   if (!type) return std::unexpected(type.error());
   if (!zero) return std::unexpected(zero.error());
   if (!rounding) return std::unexpected(rounding.error());
   if (!weights) return std::unexpected(weights.error());
   if (!scales) return std::unexpected(scales.error());
+  if (in.reserved != 0) return bad("reserved", in.reserved, "0");
   p.op = *op;
   p.activation = *type;
   p.zero_points = *zero;
   p.rounding = *rounding;
   p.weight_type = *weights;
+  p.scale_type = *scales;
   p.n = in.n;
   p.k = in.k;
-  p.group = in.group;
+  // Zero stands for what is not set. Only where a group is needed must the caller say which.
+  if (in.group != 0 || p.op != templates::Operation::kquant) p.group = in.group;
+  if (in.batch != 0) p.batch = in.batch;
+  p.groups = in.groups;
   p.bias = in.bias != 0;
   p.activation_stride = in.activation_stride;
   p.weight_stride = in.weight_stride;
   p.scale_stride = in.scale_stride;
   p.zero_point_stride = in.zero_point_stride;
   p.output_stride = in.output_stride;
-  if (in.operation == WAVEJIT_INT4_GEMM || in.operation == WAVEJIT_INT4_GROUPED) {
+  if (p.op == templates::Operation::int4_gemm || p.op == templates::Operation::int4_grouped)
     p.layout = templates::WeightLayout::row_major_signed;
-    p.batch = in.batch == 0 ? 1 : in.batch;
-    p.groups = in.groups;
-    p.scale_type = *scales;
-  }
   return p;
 }
 

@@ -5,7 +5,9 @@
 #include <cstring>
 
 #include "runtime/capi/support.hpp"
+#include "templates/problem.hpp"
 
+using wavejit::capi::enumeration;
 using wavejit::capi::failed;
 using wavejit::capi::guarded;
 using wavejit::capi::null_argument;
@@ -14,6 +16,7 @@ using wavejit::capi::read_struct;
 namespace {
 
 namespace repack = wavejit::repack;
+namespace templates = wavejit::templates;
 using wavejit::ErrorCode;
 using wavejit::Result;
 
@@ -24,20 +27,24 @@ std::unexpected<wavejit::Error> bad(std::string field, long long given, std::str
 
 Result<std::optional<repack::Tensor>> tensor(const char* name, const wavejit_host_tensor& t) {
   if (t.data == nullptr) return std::optional<repack::Tensor>();
-  if (static_cast<unsigned>(t.type) > WAVEJIT_HOST_F32)
-    return bad(std::string(name) + ".type", static_cast<long long>(t.type), "a wavejit_host_type");
+  const auto type = enumeration<repack::Dtype>(std::string(name) + ".type", t.type, WAVEJIT_HOST_F32);
+  if (!type) return std::unexpected(type.error());
   if (t.rank < 1 || t.rank > 4) return bad(std::string(name) + ".rank", t.rank, "1 to 4");
   repack::Tensor out;
   out.data = {static_cast<const std::byte*>(t.data), static_cast<std::size_t>(t.bytes)};
-  out.dtype = static_cast<repack::Dtype>(t.type);
+  out.dtype = *type;
   out.shape.assign(t.shape, t.shape + t.rank);
   if (std::any_of(t.strides, t.strides + t.rank, [](std::int64_t s) { return s != 0; }))
     out.strides.assign(t.strides, t.strides + t.rank);
   return out;
 }
 
-repack::ZeroPoints zero_points(wavejit_zero_points z) {
-  return z == WAVEJIT_SYMMETRIC ? repack::ZeroPoints::symmetric : repack::ZeroPoints::asymmetric;
+/// Floats that are added are no checkpoint's.
+Result<repack::ZeroPoints> zero_points(const char* name, const wavejit_zero_points& z) {
+  const auto kind = enumeration<templates::ZeroPoints>(name, z, WAVEJIT_PACKED);
+  if (!kind) return std::unexpected(kind.error());
+  return *kind == templates::ZeroPoints::symmetric ? repack::ZeroPoints::symmetric
+                                                   : repack::ZeroPoints::asymmetric;
 }
 
 struct Parsed {
@@ -46,11 +53,13 @@ struct Parsed {
 };
 
 Result<repack::Source> source(const wavejit_repack_request& in) {
-  if (static_cast<unsigned>(in.format) > WAVEJIT_MSLK)
-    return bad("format", static_cast<long long>(in.format), "a wavejit_format");
+  const auto format = enumeration<repack::Format>("format", in.format, WAVEJIT_MSLK);
+  if (!format) return std::unexpected(format.error());
+  const auto declared = zero_points("declared", in.declared);
+  if (!declared) return std::unexpected(declared.error());
   repack::Source s;
-  s.format = static_cast<repack::Format>(in.format);
-  s.zero_points_declared = zero_points(in.declared);
+  s.format = *format;
+  s.zero_points_declared = *declared;
   auto weights = tensor("weights", in.weights);
   auto scales = tensor("scales", in.scales);
   auto zeros = tensor("zero_points", in.zero_points);
@@ -74,14 +83,16 @@ Result<Parsed> parse(const wavejit_repack_request* request) {
     return bad("struct_size", static_cast<long long>(request->struct_size), "sizeof(wavejit_repack_request)");
   const auto from = source(in);
   if (!from) return std::unexpected(from.error());
-  if (in.scale_type != WAVEJIT_BF16 && in.scale_type != WAVEJIT_F16)
-    return bad("scale_type", static_cast<long long>(in.scale_type), "WAVEJIT_BF16 or WAVEJIT_F16");
+  const auto scales = enumeration<templates::DataType>("scale_type", in.scale_type, WAVEJIT_F16);
+  if (!scales) return std::unexpected(scales.error());
+  const auto wanted = zero_points("zero_points_wanted", in.zero_points_wanted);
+  if (!wanted) return std::unexpected(wanted.error());
   repack::Destination to;
   to.n = in.n;
   to.k = in.k;
   to.group = in.group;
-  to.scales = in.scale_type == WAVEJIT_BF16 ? repack::Dtype::bf16 : repack::Dtype::f16;
-  to.zero_points = zero_points(in.zero_points_wanted);
+  to.scales = *scales == templates::DataType::bf16 ? repack::Dtype::bf16 : repack::Dtype::f16;
+  to.zero_points = *wanted;
   to.weight_stride = in.weight_stride;
   to.scale_stride = in.scale_stride;
   to.zero_point_stride = in.zero_point_stride;

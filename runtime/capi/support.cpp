@@ -90,9 +90,10 @@ const char* wavejit_llvm_version(void) {
 }
 
 const char* wavejit_status_name(wavejit_status status) {
-  if (status == WAVEJIT_OK) return "ok";
-  const auto number = static_cast<unsigned>(status);
-  return number > 255 ? "unknown" : wavejit::name(static_cast<wavejit::ErrorCode>(number)).data();
+  const std::int32_t number = wavejit::capi::number_of(status);
+  if (number == WAVEJIT_OK) return "ok";
+  return number < 0 || number > 255 ? "unknown"
+                                    : wavejit::name(static_cast<wavejit::ErrorCode>(number)).data();
 }
 
 const char* wavejit_last_error(void) { return last_error().message.chars.data(); }

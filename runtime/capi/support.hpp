@@ -3,7 +3,10 @@
 // that reporting a failure to allocate needs no allocation.
 #pragma once
 
+#include <cstdint>
+#include <cstring>
 #include <new>
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -21,6 +24,25 @@ wavejit_status null_argument(std::string_view name) noexcept;
 /// Copies a struct that an older or newer program passed: what the caller's header did not know keeps the
 /// value of `initial`. False when struct_size cannot be.
 bool read_struct(void* to, std::size_t size, const void* from) noexcept;
+
+/// The number in a C enumeration: the caller may have put there any, and to load one that is no enumerator as
+/// the enumeration is undefined.
+template <class Enumeration>
+std::int32_t number_of(const Enumeration& value) noexcept {
+  std::int32_t number = 0;
+  static_assert(sizeof value == sizeof number);
+  std::memcpy(&number, &value, sizeof number);
+  return number;
+}
+
+/// The same as an enumeration of ours, whose numbers are 0 to `last`. Errors: invalid_argument.
+template <class To, class From>
+Result<To> enumeration(std::string field, const From& value, int last) {
+  const std::int32_t number = number_of(value);
+  if (number >= 0 && number <= last) return static_cast<To>(number);
+  return fail_field(ErrorCode::invalid_argument, std::move(field), std::to_string(number),
+                    "0 to " + std::to_string(last));
+}
 
 /// Nothing that is thrown crosses the border.
 template <class F>

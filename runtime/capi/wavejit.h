@@ -164,7 +164,7 @@ typedef enum wavejit_gguf_type {
  *
  * WAVEJIT_KQUANT: activations `activation` type (bf16, f16, f32) [M, K]; weights WAVEJIT_U8 [N, bytes of a
  * row], as a GGUF file of `weight_type` has them; output f32 [M, N]; all dense. Activations are quantised on
- * the way, into the workspace. group and rounding say nothing; zero_points, bias and strides are 0.
+ * the way, into the workspace.
  *
  * WAVEJIT_INT4_GEMM, on CDNA: `batch` products side by side; activations and output [batch, M, .]; weights
  * int8 [batch, N, K/2], low nibble = even K, two's complement, passed as int32 [batch, N, K/8]; scales and
@@ -172,22 +172,28 @@ typedef enum wavejit_gguf_type {
  *
  * WAVEJIT_INT4_GROUPED: one product per group of rows; activations and output [M, .], the rows of group g
  * behind those of the groups before it; group_rows int64 [groups] on the device says how many; weights,
- * scales and zeros [groups, ...] as above. Rows beyond the sum are not written. */
+ * scales and zeros [groups, ...] as above. Rows beyond the sum are not written.
+ *
+ * A field that means nothing to the operation is left at zero (group: or at 128): what is set there is
+ * refused by name. Enumerations are checked as numbers. */
 typedef struct wavejit_problem {
   size_t struct_size;
   wavejit_operation operation;
   wavejit_type activation;
   int64_t n, k;
-  int64_t group; /* -1 = all of K */
-  wavejit_zero_points zero_points;
-  wavejit_weight_rounding rounding;
-  int64_t activation_stride, weight_stride, scale_stride, zero_point_stride, output_stride;
-  int32_t bias;                  /* nonzero: there is one */
+  int64_t group; /* a multiple of 32 (INT4_*: of 64), or -1 = all of K; not of WAVEJIT_KQUANT */
+  wavejit_zero_points zero_points;          /* W4A16: symmetric or packed; INT4_*: symmetric or additive */
+  wavejit_weight_rounding rounding;         /* not of WAVEJIT_KQUANT */
+  int64_t activation_stride, weight_stride; /* of WAVEJIT_KQUANT, as output_stride: 0 or dense */
+  int64_t scale_stride;                     /* not of WAVEJIT_KQUANT; INT4_*: of the zeros, too */
+  int64_t zero_point_stride;                /* of WAVEJIT_W4A16 with packed zero points */
+  int64_t output_stride;
+  int32_t bias;                  /* of WAVEJIT_W4A16; nonzero: there is one */
   wavejit_gguf_type weight_type; /* of WAVEJIT_KQUANT; headers before it had a reserved zero here */
   int64_t batch;                 /* of WAVEJIT_INT4_GEMM; 0 = 1 */
   int64_t groups;                /* of WAVEJIT_INT4_GROUPED */
-  wavejit_type scale_type;       /* of WAVEJIT_INT4_*: WAVEJIT_BF16 or WAVEJIT_F32 */
-  int32_t reserved;
+  wavejit_type scale_type;       /* of WAVEJIT_INT4_*: WAVEJIT_BF16, WAVEJIT_F16 or WAVEJIT_F32 */
+  int32_t reserved;              /* 0 */
 } wavejit_problem;
 #define WAVEJIT_PROBLEM_INIT                                                                                \
   {                                                                                                         \
@@ -207,7 +213,7 @@ typedef struct wavejit_tensor {
 typedef struct wavejit_arguments {
   size_t struct_size;
   wavejit_tensor activations, weights, scales, zero_points, bias, output;
-  uint64_t workspace; /* at a multiple of 256 bytes; wavejit_plan_workspace says how many */
+  uint64_t workspace; /* at a multiple of 16 bytes; wavejit_plan_workspace says how many */
   uint64_t workspace_bytes;
   wavejit_tensor group_rows; /* of WAVEJIT_INT4_GROUPED: int64 [groups] */
 } wavejit_arguments;

@@ -7,6 +7,7 @@
 
 #include "runtime/cache/key.hpp"
 #include "runtime/hiprtc/hiprtc.hpp"
+#include "templates/fields.hpp"
 #include "templates/hip/sources.hpp"
 
 namespace wavejit::engine::fallback {
@@ -57,11 +58,10 @@ void constant(Layout& layout, std::uint32_t offset, std::uint32_t size, std::int
 }  // namespace
 
 Result<Problem> normalise(const Problem& problem) {
+  if (auto ok = templates::check_fields(problem); !ok) return std::unexpected(ok.error());
   Problem p = problem;
   if (p.op != templates::Operation::w4a16)
     return fail_field(ErrorCode::unsupported, "op", std::string(templates::name(p.op)), "w4a16");
-  if (p.activation != DataType::bf16 && p.activation != DataType::f16)
-    return fail_field(ErrorCode::unsupported, "activation", std::string(name(p.activation)), "bf16 or f16");
   if (p.n < 1 || p.n >= largest) return bad("n", p.n, "1 to 2^31 - 1");
   if (p.k < 0 || p.k >= largest) return bad("k", p.k, "0 to 2^31 - 1");
   if (p.group == -1) p.group = std::max<std::int64_t>(p.k, 1);
@@ -72,8 +72,6 @@ Result<Problem> normalise(const Problem& problem) {
   if (ok) ok = fill("scale_stride", p.scale_stride, groups);
   if (p.zero_points == templates::ZeroPoints::packed) {
     if (ok) ok = fill("zero_point_stride", p.zero_point_stride, groups);
-  } else {
-    p.zero_point_stride = 0;
   }
   if (ok) ok = fill("output_stride", p.output_stride, p.n);
   if (!ok) return std::unexpected(ok.error());

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "runtime/engine/plan_cache.hpp"
 
+#include <algorithm>
 #include <span>
 
 #include "runtime/cache/digest.hpp"
@@ -14,19 +15,12 @@ std::size_t PlanKeyHash::operator()(const PlanKey& key) const noexcept {
 }
 
 PlanKey plan_key(const templates::Problem& p, MRange range, std::size_t device) {
+  const templates::Words problem = templates::words(p);
   PlanKey key;
-  std::size_t next = 0;
-  const auto put = [&](auto value) { key.words[next++] = static_cast<std::int64_t>(value); };
-  // A field that is missing here would give one plan to two problems: whoever adds a field to Problem meets
-  // this binding, which names them all.
-  const auto& [op, activation, n, k, group, zero_points, layout, weight_type, rounding, bias,
-               activation_stride, weight_stride, scale_stride, zero_point_stride, output_stride, batch,
-               groups, scale_type] = p;
-  put(op), put(activation), put(n), put(k), put(group), put(zero_points), put(layout), put(weight_type),
-      put(rounding), put(bias);
-  put(activation_stride), put(weight_stride), put(scale_stride), put(zero_point_stride), put(output_stride);
-  put(batch), put(groups), put(scale_type);
-  put(range.first), put(range.last), put(device);
+  auto* next = std::ranges::copy(problem, key.words.begin()).out;
+  *next++ = range.first;
+  *next++ = range.last;
+  *next = static_cast<std::int64_t>(device);
   return key;
 }
 

@@ -12,12 +12,13 @@
 #include <vector>
 
 #include "runtime/engine/engine.hpp"
+#include "templates/fields.hpp"
 
 namespace wavejit::engine {
 
 struct PlanKey {
-  /// Every field of Problem, the range and the device, in order. Zero-filled words beyond.
-  std::array<std::int64_t, 24> words{};
+  /// Every field of Problem, the range and the device, in order.
+  std::array<std::int64_t, templates::problem_fields + 3> words{};
   friend bool operator==(const PlanKey&, const PlanKey&) = default;
 };
 

@@ -16,7 +16,6 @@ inline bool serves(const target::Target& target) {
 inline std::int64_t all_of_k(const Problem& problem) { return problem.k == 0 ? 64 : problem.k; }
 
 Result<Problem> normalise(const Problem& problem, const target::Target& target);
-std::string canonical(const Problem& problem);
 Result<Config> normalise(const Config& config, const Problem& problem, const target::Target& target);
 std::string config_text(const Config& config);
 Result<Config> parse_config(const std::string& canonical_text);
@@ -30,9 +29,7 @@ inline unsigned stages(const Problem& /*problem*/, const Config& config) {
 }
 
 inline constexpr Family int4_gemm{
-    .name = "int4_gemm",
     .normalise = normalise,
-    .canonical = canonical,
     .normalise_config = normalise,
     .select = select,
     .stages = stages,
@@ -41,9 +38,7 @@ inline constexpr Family int4_gemm{
 };
 
 inline constexpr Family int4_grouped{
-    .name = "int4_grouped",
     .normalise = normalise,
-    .canonical = canonical,
     .normalise_config = normalise,
     .select = select,
     .stages = stages,

@@ -14,24 +14,6 @@ constexpr std::int64_t max_dimension = 1LL << 31;
 std::unexpected<Error> bad(std::string field, std::int64_t given, std::string allowed) {
   return fail_field(ErrorCode::invalid_problem, std::move(field), std::to_string(given), std::move(allowed));
 }
-std::unexpected<Error> unsupported(std::string field, std::string_view given, std::string allowed) {
-  return fail_field(ErrorCode::unsupported, std::move(field), std::string(given), std::move(allowed));
-}
-
-Result<void> check_types(const Problem& p, const target::Target& target) {
-  if (!serves(target)) return unsupported("target", target.name, "one with MFMA, gfx942 or gfx950");
-  const auto is_half = [](DataType t) { return t == DataType::bf16 || t == DataType::f16; };
-  if (!is_half(p.activation)) return unsupported("act", name(p.activation), "bf16 or f16");
-  if (!is_half(p.scale_type) && p.scale_type != DataType::f32)
-    return unsupported("scale_type", name(p.scale_type), "bf16, f16 or f32");
-  if (p.layout != WeightLayout::row_major_signed)
-    return unsupported("layout", "exllama", "row-major signed nibbles");
-  if (p.zero_points == ZeroPoints::packed)
-    return unsupported("zero_points", "packed", "none, or float ones added after scaling");
-  if (p.bias) return unsupported("bias", "true", "false: these products have none");
-  return {};
-}
-
 Result<void> check_shape(const Problem& p) {
   if (p.n < 1 || p.n >= max_dimension) return bad("n", p.n, "between 1 and 2^31 - 1");
   if (p.k < 0 || p.k >= max_dimension)
@@ -42,10 +24,8 @@ Result<void> check_shape(const Problem& p) {
   const std::int64_t products = p.op == Operation::int4_grouped ? p.groups : p.batch;
   if (p.op == Operation::int4_grouped) {
     if (p.groups < 0) return bad("groups", p.groups, "at least 0");
-    if (p.batch != 1) return bad("batch", p.batch, "1 for a grouped product");
-  } else {
-    if (p.batch < 1) return bad("batch", p.batch, "at least 1");
-    if (p.groups != 0) return bad("groups", p.groups, "0: only grouped products have groups");
+  } else if (p.batch < 1) {
+    return bad("batch", p.batch, "at least 1");
   }
   // Rows of all products together are counted in 32 bits.
   for (const std::int64_t rows : {p.n, std::max<std::int64_t>(p.k / p.group, 1)})
@@ -60,7 +40,9 @@ Result<void> check_shape(const Problem& p) {
 Result<Problem> normalise(const Problem& problem, const target::Target& target) {
   Problem p = problem;
   if (p.group == -1) p.group = all_of_k(p);
-  if (auto ok = check_types(p, target); !ok) return std::unexpected(ok.error());
+  if (!serves(target))
+    return fail_field(ErrorCode::unsupported, "target", std::string(target.name),
+                      "one with MFMA, gfx942 or gfx950");
   if (auto ok = check_shape(p); !ok) return std::unexpected(ok.error());
   // 128-bit loads: rows of weights start at multiples of 16 bytes, which K gives them.
   const auto activation = checked_stride("activation_stride", p.activation_stride, p.k, 8);
@@ -69,26 +51,12 @@ Result<Problem> normalise(const Problem& problem, const target::Target& target) 
   const auto output = checked_stride("output_stride", p.output_stride, p.n, 1);
   for (const auto* s : {&activation, &weight, &scale, &output})
     if (!*s) return std::unexpected(s->error());
-  if (p.zero_point_stride != 0 && p.zero_point_stride != *scale)
-    return bad("zero_point_stride", p.zero_point_stride, "0 or that of the scales");
   p.activation_stride = *activation;
   p.weight_stride = *weight;
   p.scale_stride = *scale;
   p.output_stride = *output;
-  p.zero_point_stride = p.zero_points == ZeroPoints::additive ? *scale : 0;
   if (target.has_cvt_pk_bf16_f32 || p.activation == DataType::f16) p.rounding = WeightRounding::nearest;
   return p;
-}
-
-std::string canonical(const Problem& p) {
-  std::string text = fmt::format("{} {} {} {} n{} k{} g{} scales-{} round-{} sa{} sw{} ss{} so{}", name(p.op),
-                                 name(p.activation), p.zero_points == ZeroPoints::additive ? "zeros" : "sym",
-                                 "row-major-signed", p.n, p.k, p.group, name(p.scale_type),
-                                 p.rounding == WeightRounding::fastest ? "fastest" : "nearest",
-                                 p.activation_stride, p.weight_stride, p.scale_stride, p.output_stride);
-  if (p.op == Operation::int4_grouped) return text + fmt::format(" groups{}", p.groups);
-  if (p.batch != 1) text += fmt::format(" batch{}", p.batch);
-  return text;
 }
 
 }  // namespace wavejit::templates::cdna

@@ -30,8 +30,9 @@ QuantiseProblem quantiser(const templates::Problem& p, unsigned tokens) {
 }
 
 Result<void> dense(const char* field, std::int64_t& stride, std::int64_t size) {
-  if (stride != 0 && stride != size) return bad(field, std::to_string(stride), fmt::format("0 or {}", size));
-  stride = size;
+  if (stride != 0 && stride != size)
+    return bad(field, std::to_string(stride), fmt::format("0 or {}: GGUF tensors are dense", size));
+  stride = 0;
   return {};
 }
 
@@ -47,23 +48,11 @@ Result<templates::Problem> normalise_problem(const templates::Problem& problem,
   templates::Problem p = problem;
   if (auto ok = normalise(product(p, 1), target); !ok) return std::unexpected(ok.error());
   if (auto ok = normalise(quantiser(p, max_m), target); !ok) return std::unexpected(ok.error());
-  if (p.zero_points != ZeroPoints::symmetric)
-    return bad("zero_points", "packed", "symmetric: GGUF weights hold their minima themselves");
-  if (p.bias) return bad("bias", "given", "absent: kquant adds none");
-  if (p.scale_stride != 0) return bad("scale_stride", std::to_string(p.scale_stride), "0");
-  if (p.zero_point_stride != 0) return bad("zero_point_stride", std::to_string(p.zero_point_stride), "0");
   auto ok = dense("activation_stride", p.activation_stride, p.k);
   if (ok) ok = dense("weight_stride", p.weight_stride, row_bytes(product(p, 1)));
   if (ok) ok = dense("output_stride", p.output_stride, p.n);
   if (!ok) return std::unexpected(ok.error());
-  p.group = 0;
-  p.layout = {};
-  p.rounding = {};
   return p;
-}
-
-std::string canonical_problem(const templates::Problem& p) {
-  return fmt::format("kquant {} {} n{} k{}", name(p.weight_type), name(p.activation), p.n, p.k);
 }
 
 Result<templates::Config> normalise_config(const templates::Config& config, const templates::Problem& problem,

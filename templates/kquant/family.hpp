@@ -9,7 +9,6 @@
 namespace wavejit::templates::kquant {
 
 Result<templates::Problem> normalise_problem(const templates::Problem& problem, const target::Target& target);
-std::string canonical_problem(const templates::Problem& problem);
 Result<templates::Config> normalise_config(const templates::Config& config, const templates::Problem& problem,
                                            const target::Target& target);
 Result<std::vector<Selection>> select(const templates::Problem& problem, const target::Target& target,
@@ -20,10 +19,8 @@ Result<Launch> launch_stage(const templates::Problem& problem, const templates::
                             unsigned stage, const target::Target& target, std::int64_t m);
 
 inline constexpr Family family{
-    .name = "kquant",
     .most_rows = max_m,
     .normalise = normalise_problem,
-    .canonical = canonical_problem,
     .normalise_config = normalise_config,
     .select = select,
     .stages = [](const templates::Problem&, const templates::Config&) { return 2U; },

@@ -7,7 +7,6 @@
 namespace wavejit::templates::w4a16 {
 
 Result<Problem> normalise(const Problem& problem, const target::Target& target);
-std::string canonical(const Problem& problem);
 Result<Config> normalise(const Config& config, const Problem& problem, const target::Target& target);
 Result<std::vector<Selection>> select(const Problem& problem, const target::Target& target,
                                       std::int64_t first, std::int64_t last);
@@ -17,9 +16,7 @@ Result<Launch> launch(const Problem& problem, const Config& config, unsigned sta
                       const target::Target& target, std::int64_t m);
 
 inline constexpr Family family{
-    .name = "w4a16",
     .normalise = normalise,
-    .canonical = canonical,
     .normalise_config = normalise,
     .select = select,
     // Split along K on CDNA only: then a second kernel adds the slices.

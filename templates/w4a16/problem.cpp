@@ -19,8 +19,6 @@ std::unexpected<Error> bad(std::string field, std::int64_t given, std::string al
 
 Result<Problem> normalise(const Problem& problem, const target::Target& target) {
   Problem p = problem;
-  if (p.activation != DataType::bf16 && p.activation != DataType::f16)
-    return fail_field(ErrorCode::unsupported, "act", std::string(name(p.activation)), "bf16 or f16");
   const bool on_cdna = cdna::serves(target);
   if (target.dot2_bf16 == target::Dot2Bf16Rounding::absent && !on_cdna)
     return fail_field(ErrorCode::unsupported, "target", std::string(target.name),
@@ -50,8 +48,6 @@ Result<Problem> normalise(const Problem& problem, const target::Target& target) 
   const auto scale = checked_stride("scale_stride", p.scale_stride, p.k / p.group, 1);
   const auto output = checked_stride("output_stride", p.output_stride, p.n, 1);
   const bool packed = p.zero_points == ZeroPoints::packed;
-  if (!packed && p.zero_point_stride != 0)
-    return bad("zero_point_stride", p.zero_point_stride, "0: a symmetric problem has no zero points");
   const auto zero_point = packed ? checked_stride("zero_point_stride", p.zero_point_stride, p.k / p.group, 1)
                                  : Result<std::int64_t>(0);
   for (const auto* s : {&activation, &weight, &scale, &output, &zero_point})
@@ -63,17 +59,6 @@ Result<Problem> normalise(const Problem& problem, const target::Target& target) 
   p.zero_point_stride = *zero_point;
   if (p.activation == DataType::f16 || target.has_cvt_pk_bf16_f32) p.rounding = WeightRounding::nearest;
   return p;
-}
-
-std::string canonical(const Problem& p) {
-  const bool packed = p.zero_points == ZeroPoints::packed;
-  std::string text = fmt::format("{} {} {} {} n{} k{} g{} round-{} sa{} sw{} ss{} so{}", name(p.op),
-                                 name(p.activation), packed ? "asym" : "sym", "exllama", p.n, p.k, p.group,
-                                 p.rounding == WeightRounding::fastest ? "fastest" : "nearest",
-                                 p.activation_stride, p.weight_stride, p.scale_stride, p.output_stride);
-  if (packed) text += fmt::format(" sz{}", p.zero_point_stride);
-  if (p.bias) text += " bias";
-  return text;
 }
 
 }  // namespace wavejit::templates::w4a16

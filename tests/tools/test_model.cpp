@@ -112,7 +112,7 @@ TEST_CASE("what a token reads of tables, experts and further layers", "[cli][ggu
       tensor("blk.0.ffn_up_exps.weight", {256, 8, 16}, 14, 144000),             // 16 times 1,680
       tensor("blk.0.ffn_up_exps.bias", {8, 16}, 0, 144000 + 26880),             // 16 times 32
       tensor("blk.0.ffn_gate_inp.weight", {256, 16}, 0, 144000 + 26880 + 512),  // 16,384
-      tensor("blk.0.attn_k.weight", {64, 4}, 8, 187776 + 0),                    // K = 64: 4 times 68
+      tensor("blk.0.attn_k.weight", {64, 4}, 8, 187776 + 0),                    // Q8_0, K = 64: 4 times 68
       tensor("blk.0.attn_q.weight", {256, 4}, 10, 188064),                      // Q2_K: 4 times 84
       tensor("blk.1.ffn_up.weight", {256, 8}, 12, 188416)};                     // 1,152
   const auto model = [&](std::vector<std::string> entries, std::vector<std::string> more = {}) {
@@ -138,7 +138,7 @@ TEST_CASE("what a token reads of tables, experts and further layers", "[cli][ggu
   CHECK(row(j, "blk.0.ffn_up_exps.weight").at("stored_bytes") == 16 * 1680);
   CHECK(row(j, "blk.0.ffn_up_exps.bias").at("bytes") == 3 * 32);
   CHECK(row(j, "blk.0.ffn_gate_inp.weight").at("because") == "no kernel for weights of type f32");
-  CHECK(row(j, "blk.0.attn_k.weight").at("because") == "K = 64 is no multiple of 256");
+  CHECK(row(j, "blk.0.attn_k.weight").at("kernel") == "kquant q8_0");  // its blocks are of 32
   CHECK(row(j, "blk.0.attn_q.weight").at("because") == "no kernel for weights of type q2_k");
   CHECK(row(j, "blk.1.ffn_up.weight").at("bytes") == 0);
   CHECK(j.at("totals").at("bytes") == 144000 + 3 * 1680 + 96 + 16384 + 272 + 336);

@@ -5,9 +5,10 @@
 #include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
-#include <array>
+#include <algorithm>
 #include <optional>
 
+#include "templates/fields.hpp"
 #include "tools/wavejit/shapes.hpp"
 
 namespace wavejit::tools {
@@ -35,8 +36,7 @@ void add_problem(CLI::App& app, ProblemOptions& o) {
       ->group(group);
   app.add_option("--act", o.activation,
                  "Activation type: bf16, f16, with kquant also f32; the output's too, and w4a16's scales'; "
-                 "kquant's output is f32")
-      ->capture_default_str()
+                 "kquant's output is f32; default bf16")
       ->group(group);
   app.add_option("--n", o.n, "Columns of the output")->group(group);
   app.add_option("--k", o.k, "Length of the reduction")->group(group);
@@ -52,11 +52,15 @@ void add_problem(CLI::App& app, ProblemOptions& o) {
                              "default {}; of kquant, whose kernels take up to 8, 1",
                              published_m))
       ->group(group);
-  app.add_flag("--zero-points", o.zero_points,
-               "Of w4a16: packed zero points (int32 [ceil(N/8), K/group]) instead of the constant 8")
+  // CLI11 would set an optional bool to false at once; what was not typed stays unset.
+  const auto set = [](std::optional<bool>& flag) {
+    return [&flag](std::int64_t count) { flag = count > 0; };
+  };
+  app.add_flag_function("--zero-points", set(o.zero_points),
+                        "Of w4a16: packed zero points (int32 [ceil(N/8), K/group]) instead of the constant 8")
       ->group(group);
-  app.add_flag(
-         "--zeros", o.zeros,
+  app.add_flag_function(
+         "--zeros", set(o.zeros),
          "Of int4_gemm and int4_grouped: float zeros [K/group, N] of the scales' type, added after scaling")
       ->group(group);
   app.add_option("--scale-type", o.scale_type,
@@ -66,9 +70,9 @@ void add_problem(CLI::App& app, ProblemOptions& o) {
       ->group(group);
   app.add_option("--groups", o.groups, "Of int4_grouped: sets of weights, which share the M rows")
       ->group(group);
-  app.add_flag("--bias", o.bias, "A bias [N] of the activation's type")->group(group);
-  app.add_option("--rounding", o.rounding, "Of a dequantised weight: fastest, nearest")
-      ->capture_default_str()
+  app.add_flag_function("--bias", set(o.bias), "Of w4a16: a bias [N] of the activation's type")->group(group);
+  app.add_option("--rounding", o.rounding,
+                 "Of a dequantised weight: fastest (default), nearest; not of kquant")
       ->group(group);
   app.add_option("--activation-stride", o.activation_stride, "Elements between activation rows, 0 = dense")
       ->group(group);
@@ -85,117 +89,104 @@ std::unexpected<Error> bad(ErrorCode code, std::string field, std::string given,
   return fail_field(code, std::move(field), std::move(given), std::move(allowed));
 }
 
-Result<templates::Operation> operation_of(const ProblemOptions& o) {
-  for (std::size_t i = 0; i < templates::operations; ++i)
-    if (const auto op = static_cast<templates::Operation>(i); templates::name(op) == o.op) return op;
-  return bad(ErrorCode::invalid_problem, "op", o.op, "one of " + operation_names());
+/// What was typed of a field: by what name, and its value in words.
+struct Typed {
+  const char* name;   ///< of the flag
+  const char* field;  ///< of the Problem
+  std::optional<std::string> value;
+};
+
+std::vector<Typed> typed(const ProblemOptions& o) {
+  const auto number = [](const std::optional<std::int64_t>& given) {
+    return given ? std::optional(std::to_string(*given)) : std::nullopt;
+  };
+  const auto flag = [](const std::optional<bool>& given, const char* on, const char* off) {
+    return given ? std::optional<std::string>(*given ? on : off) : std::nullopt;
+  };
+  return {{"type", "weight_type", o.weight_type},
+          {"act", "act", o.activation},
+          {"zero_points", "zero_points", flag(o.zero_points, "packed", "symmetric")},
+          {"zeros", "zero_points", flag(o.zeros, "additive", "symmetric")},
+          {"n", "n", number(o.n)},
+          {"k", "k", number(o.k)},
+          {"group", "group", number(o.group)},
+          {"scale_type", "scale_type", o.scale_type},
+          {"rounding", "rounding", o.rounding},
+          {"activation_stride", "activation_stride", number(o.activation_stride)},
+          {"weight_stride", "weight_stride", number(o.weight_stride)},
+          {"scale_stride", "scale_stride", number(o.scale_stride)},
+          {"output_stride", "output_stride", number(o.output_stride)},
+          {"zero_point_stride", "zero_point_stride", number(o.zero_point_stride)},
+          {"bias", "bias", flag(o.bias, "true", "false")},
+          {"groups", "groups", number(o.groups)},
+          {"batch", "batch", number(o.batch)}};
 }
 
-Result<templates::GgufType> weight_type_of(const ProblemOptions& o) {
-  const std::string given = o.weight_type.value_or("absent");
-  for (const auto type : {templates::GgufType::q4_k, templates::GgufType::q5_k, templates::GgufType::q6_k,
-                          templates::GgufType::q8_0, templates::GgufType::q4_0})
-    if (templates::name(type) == given) return type;
-  return bad(ErrorCode::invalid_problem, "type", given, "q4_k, q5_k, q6_k, q8_0 or q4_0, with --op kquant");
+std::size_t index_of(std::string_view field) {
+  const auto all = templates::fields();
+  return static_cast<std::size_t>(std::ranges::find(all, field, &templates::Field::name) - all.begin());
 }
 
-bool is_int4(templates::Operation op) {
-  return op == templates::Operation::int4_gemm || op == templates::Operation::int4_grouped;
-}
-
-/// What only some operations have. Errors name the flag that is of another one.
-Result<void> check_belongs(const ProblemOptions& o, templates::Operation op) {
+/// Of the two kinds of zeros an operation has one, and a flag for it.
+Result<void> check_zeros(const ProblemOptions& o, templates::Operation op) {
   constexpr ErrorCode code = ErrorCode::invalid_problem;
-  using templates::Operation;
   const std::string of(templates::name(op));
-  if (o.weight_type && op != Operation::kquant)
-    return bad(code, "type", *o.weight_type, "left out: it is of --op kquant");
-  if (o.zero_points && is_int4(op))
-    return bad(code, "zero_points", "packed", "left out: the zeros of " + of + " are floats, --zeros");
-  if (o.zeros && !is_int4(op))
+  const bool floats = op == templates::Operation::int4_gemm || op == templates::Operation::int4_grouped;
+  if (o.zero_points && floats)
+    return bad(code, "zero_points", "given", "left out: the zeros of " + of + " are floats, --zeros");
+  if (o.zeros && !floats)
     return bad(code, "zeros", "given",
                "left out: they are of int4_gemm and int4_grouped" +
-                   std::string(op == Operation::w4a16 ? "; w4a16 has --zero-points" : ""));
-  if (o.scale_type && !is_int4(op))
-    return bad(code, "scale_type", *o.scale_type,
-               "left out: it is of int4_gemm and int4_grouped; " +
-                   std::string(op == Operation::kquant ? "GGUF weights say it themselves"
-                                                       : "scales of w4a16 have the activations' type"));
-  if (o.batch && op != Operation::int4_gemm)
-    return bad(code, "batch", std::to_string(*o.batch), "left out: it is of --op int4_gemm");
-  if (o.groups && op != Operation::int4_grouped)
-    return bad(code, "groups", std::to_string(*o.groups), "left out: they are of --op int4_grouped");
-  if (!o.groups && op == Operation::int4_grouped)
+                   std::string(op == templates::Operation::w4a16 ? "; w4a16 has --zero-points" : ""));
+  return {};
+}
+
+/// What must be given.
+Result<void> check_complete(const ProblemOptions& o, templates::Operation op) {
+  constexpr ErrorCode code = ErrorCode::invalid_problem;
+  if (!o.shape.empty() && find_shape(o.shape) == nullptr)
+    return bad(code, "shape", o.shape, "one of " + shape_names());
+  if (o.shape.empty() && (!o.n || !o.k))
+    return bad(code, o.n ? "k" : "n", "missing", "given by --n and --k, or by --shape");
+  if (!o.weight_type && op == templates::Operation::kquant)
+    return bad(code, "type", "missing",
+               "given: " + templates::values_for(templates::fields()[index_of("weight_type")], op));
+  if (!o.groups && op == templates::Operation::int4_grouped)
     return bad(code, "groups", "missing", "given: the number of sets of weights");
   return {};
 }
 
-Result<void> take_sizes(const ProblemOptions& o, templates::Problem& p) {
-  if (!o.shape.empty()) {
-    const NamedShape* shape = find_shape(o.shape);
-    if (shape == nullptr) return bad(ErrorCode::invalid_problem, "shape", o.shape, "one of " + shape_names());
-    p.n = shape->n;
-    p.k = shape->k;
-    p.group = shape->group;
-  } else if (!o.n || !o.k) {
-    return bad(ErrorCode::invalid_problem, o.n ? "k" : "n", "missing", "given by --n and --k, or by --shape");
-  }
-  p.n = o.n.value_or(p.n);
-  p.k = o.k.value_or(p.k);
-  p.group = o.group.value_or(p.group);
-  p.batch = o.batch.value_or(p.batch);
-  p.groups = o.groups.value_or(p.groups);
-  p.activation_stride = o.activation_stride;
-  p.weight_stride = o.weight_stride;
-  p.scale_stride = o.scale_stride;
-  p.zero_point_stride = o.zero_point_stride;
-  p.output_stride = o.output_stride;
-  return {};
-}
-
-std::optional<templates::DataType> float_type(std::string_view name) {
-  for (const auto type : {templates::DataType::bf16, templates::DataType::f16, templates::DataType::f32})
-    if (templates::name(type) == name) return type;
-  return {};
-}
-
-Result<void> take_types(const ProblemOptions& o, templates::Problem& p) {
-  const bool kquant = p.op == templates::Operation::kquant;
-  const auto activation = float_type(o.activation);
-  if (!activation || (*activation == templates::DataType::f32 && !kquant))
-    return bad(ErrorCode::invalid_problem, "act", o.activation, kquant ? "bf16, f16 or f32" : "bf16 or f16");
-  p.activation = *activation;
-  if (kquant) {
-    const auto type = weight_type_of(o);
-    if (!type) return std::unexpected(type.error());
-    p.weight_type = *type;
-  }
-  if (o.scale_type) {
-    const auto type = float_type(*o.scale_type);
-    if (!type) return bad(ErrorCode::invalid_problem, "scale_type", *o.scale_type, "bf16, f16 or f32");
-    p.scale_type = *type;
-  }
-  if (is_int4(p.op)) p.layout = templates::WeightLayout::row_major_signed;
-  if (o.zero_points) p.zero_points = templates::ZeroPoints::packed;
-  if (o.zeros) p.zero_points = templates::ZeroPoints::additive;
-  if (o.rounding != "fastest" && o.rounding != "nearest")
-    return bad(ErrorCode::invalid_problem, "rounding", o.rounding, "fastest or nearest");
-  p.rounding =
-      o.rounding == "nearest" ? templates::WeightRounding::nearest : templates::WeightRounding::fastest;
-  p.bias = o.bias;
-  return {};
-}
-
 Result<templates::Problem> problem_of(const ProblemOptions& o) {
-  templates::Problem p;
-  const auto op = operation_of(o);
-  if (!op) return std::unexpected(op.error());
-  p.op = *op;
-  auto ok = check_belongs(o, p.op);
-  if (ok) ok = take_sizes(o, p);
-  if (ok) ok = take_types(o, p);
+  const auto op = templates::find_operation(o.op);
+  if (!op) return bad(ErrorCode::invalid_problem, "op", o.op, "one of " + operation_names());
+  auto ok = check_zeros(o, *op);
+  if (ok) ok = check_complete(o, *op);
   if (!ok) return std::unexpected(ok.error());
-  return p;
+  templates::Problem start = templates::blank(*op);
+  if (const NamedShape* shape = find_shape(o.shape); shape != nullptr) {
+    start.n = shape->n;
+    start.k = shape->k;
+    if (*op != templates::Operation::kquant) start.group = shape->group;
+  }
+  templates::Words words = templates::words(start);
+  const std::vector<Typed> all = typed(o);
+  for (const Typed& t : all) {
+    if (!t.value) continue;
+    const std::size_t i = index_of(t.field);
+    const templates::Field& field = templates::fields()[i];
+    const auto value = templates::parse_value(field, *t.value);
+    if (value)
+      words[i] = *value;
+    else if (field.takes[static_cast<std::size_t>(*op)] != 0)
+      return bad(ErrorCode::invalid_problem, t.name, *t.value, templates::values_for(field, *op));
+  }
+  const templates::Problem problem = templates::of_words(words);
+  for (const Typed& t : all) {
+    const templates::Field& field = templates::fields()[index_of(t.field)];
+    if (t.value && !field.means_something(problem))
+      return templates::meaningless(field, t.name, *t.value, problem);
+  }
+  return problem;
 }
 
 }  // namespace

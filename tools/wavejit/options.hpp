@@ -19,17 +19,15 @@ namespace wavejit::tools {
 /// What was typed; `resolve` fills in the rest.
 struct ProblemOptions {
   std::string shape;
-  std::string op = "w4a16", target = "gfx1151", activation = "bf16", rounding = "fastest";
-  bool zero_points = false, zeros = false, bias = false;
-  std::optional<std::int64_t> n, k, group, m;
-  std::int64_t activation_stride = 0, weight_stride = 0, scale_stride = 0, zero_point_stride = 0,
-               output_stride = 0;
-  std::optional<std::string> weight_type;  ///< of kquant
-  std::optional<std::string> scale_type;   ///< of int4_gemm and int4_grouped
-  std::optional<std::int64_t> batch;       ///< of int4_gemm
-  std::optional<std::int64_t> groups;      ///< of int4_grouped
-  std::optional<std::string> config;       ///< a Config's canonical text, in place of all that follow
-  std::vector<unsigned> tile;              ///< BM, BN, BK
+  std::string op = "w4a16", target = "gfx1151";
+  // What was not typed is empty: what was is refused where it means nothing, its default, too.
+  std::optional<std::string> activation, rounding, weight_type, scale_type;
+  std::optional<bool> zero_points, zeros, bias;
+  std::optional<std::int64_t> n, k, group, m, batch, groups;
+  std::optional<std::int64_t> activation_stride, weight_stride, scale_stride, zero_point_stride,
+      output_stride;
+  std::optional<std::string> config;  ///< a Config's canonical text, in place of all that follow
+  std::vector<unsigned> tile;         ///< BM, BN, BK
   std::optional<unsigned> waves, waves_m, waves_n, depth, unroll, lds_buffers, waves_per_simd, rows, split_k;
   bool cu_mode = false;
   std::vector<std::string> without;

@@ -46,7 +46,6 @@ struct RunOptions {
   std::string args, kernel;
   std::string checkpoint, layer, format = "auto";
   GgufRun gguf;
-  bool activation_given = false;
   std::vector<std::string> without_check;
   bool list_checks = false;
   bool global_unaligned = false;
@@ -95,23 +94,25 @@ Result<checkpoint::Layer> read_checkpoint(const RunOptions& options, ProblemOpti
   problem.group = p.group;
   problem.zero_points = p.zero_points == templates::ZeroPoints::packed;
   problem.bias = p.bias;
-  if (!options.activation_given && layer->source.scales.dtype == repack::Dtype::f16)
-    problem.activation = "f16";
+  if (!problem.activation && layer->source.scales.dtype == repack::Dtype::f16) problem.activation = "f16";
   return layer;
 }
 
 Result<bool> run_gguf_file(const RunOptions& options) {
   const ProblemOptions& o = options.problem;
-  if (!o.shape.empty() || o.n || o.k || o.group || o.zero_points || o.bias || !options.file.empty() ||
-      !options.checkpoint.empty())
-    return fail_field(ErrorCode::invalid_argument, "gguf",
-                      "given with a file, --checkpoint, --shape, --n, --k, --group, --zero-points or --bias",
-                      "given without them: the tensor says all that");
+  std::string other = options.file.empty() ? "" : "a file to run";
+  if (!options.checkpoint.empty()) other = "--checkpoint";
+  for (const std::string& flag : options.given)
+    if (flag != "--act" && (flag != "--op" || o.op != "kquant")) other = flag;
+  if (!other.empty())
+    return fail_field(ErrorCode::invalid_argument, "gguf", "given with " + other,
+                      "given without it: the tensor says all that; of a problem's flags it leaves --act, --m "
+                      "and --target");
   if (options.gguf.tensor.empty())
     return fail_field(ErrorCode::invalid_argument, "tensor", "absent", "the name of a tensor of --gguf");
   GgufRun run = options.gguf;
   run.target = o.target;
-  run.activation = o.activation;
+  run.activation = o.activation.value_or("bf16");
   run.m = o.m.value_or(1);
   if (options.whole) run.rows = 0;
   run.seed = options.seed;
@@ -373,7 +374,6 @@ Action add_run(CLI::App& app) {
   app.add_flag("--card", options->card, "Also print what an iteration of the hot loop costs");
   app.add_flag("--json", options->json, "Report as JSON on stdout");
   return [options, &app, sample] {
-    options->activation_given = app.get_option("--act")->count() > 0;
     options->sample_given = sample->count() > 0;
     options->given = typed_flags(app);
     const auto right = run_command(*options);

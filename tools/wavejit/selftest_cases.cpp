@@ -36,15 +36,12 @@ constexpr std::array<std::int64_t, 10> probe_rows{1, 2, 5, 8, 16, 17, 40, 70, 13
 Problem sized(Problem p, const Size& s) {
   p.n = s.n;
   p.k = s.k;
-  p.group = s.group;
+  if (p.op != Operation::kquant) p.group = s.group;
   return p;
 }
 
 Problem plain(Operation op) {
-  Problem p;
-  p.op = op;
-  if (op == Operation::int4_gemm || op == Operation::int4_grouped)
-    p.layout = templates::WeightLayout::row_major_signed;
+  Problem p = templates::blank(op);
   if (op == Operation::int4_grouped) p.groups = 3;
   return sized(p, probes[0]);
 }

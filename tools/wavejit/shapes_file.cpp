@@ -23,11 +23,14 @@ std::unexpected<Error> bad(const std::string& place, const std::string& field, s
 
 std::string plain(const Json& value) { return value.is_string() ? value.get<std::string>() : value.dump(); }
 
-/// What one would type for this field. A list of texts repeats the flag, a list of numbers is one value.
-std::vector<std::string> as_flags(std::string field, const Json& value) {
+std::string as_flag(std::string field) {
   std::ranges::replace(field, '_', '-');
-  const std::string flag = "--" + field;
-  if (value.is_boolean()) return value.get<bool>() ? std::vector{flag} : std::vector<std::string>{};
+  return "--" + field;
+}
+
+/// What one would type for this field. A list of texts repeats the flag, a list of numbers is one value.
+std::vector<std::string> as_flags(const std::string& field, const Json& value) {
+  const std::string flag = as_flag(field);
   if (!value.is_array()) return {flag + "=" + plain(value)};
   if (std::ranges::all_of(value, [](const Json& v) { return v.is_string(); })) {
     std::vector<std::string> all;
@@ -59,6 +62,9 @@ Result<ShapeItem> read_item(const Json& json, std::string place) {
   if (!json.is_object())
     return bad(item.place, "item", json.dump(), "an object with the fields of a problem");
   if (!json.contains("m")) return bad(item.place, "m", "missing", "given: 16, or [1, 2048]");
+  CLI::App app;
+  app.set_help_flag();
+  add_problem_options(app, item.options);
   std::vector<std::string> flags;
   for (const auto& [field, value] : json.items()) {
     if (field == "target") return bad(item.place, "target", plain(value), "left out: --arch says it");
@@ -66,11 +72,11 @@ Result<ShapeItem> read_item(const Json& json, std::string place) {
       if (auto ok = read_rows(value, item); !ok) return std::unexpected(ok.error());
       continue;
     }
+    if (app.get_option_no_throw(as_flag(field)) == nullptr)
+      return bad(item.place, field, plain(value),
+                 "left out: `wavejit emit --help` lists the fields of a problem and its Config");
     for (std::string& flag : as_flags(field, value)) flags.push_back(std::move(flag));
   }
-  CLI::App app;
-  app.set_help_flag();
-  add_problem_options(app, item.options);
   std::ranges::reverse(flags);  // CLI11 takes them last first
   try {
     app.parse(flags);
@@ -88,6 +94,9 @@ Result<std::vector<ShapeItem>> read_shapes(const std::filesystem::path& path) {
   const Json json = Json::parse(*bytes, nullptr, /*allow_exceptions=*/false);
   const std::string file = path.filename().string();
   if (json.is_discarded()) return fail(ErrorCode::invalid_argument, file + " is not JSON");
+  if (json.is_object())
+    for (const auto& [key, value] : json.items())
+      if (key != "shapes") return bad(file, key, "given", "left out: the list is under \"shapes\"");
   const Json& list = json.is_object() && json.contains("shapes") ? json["shapes"] : json;
   if (!list.is_array() || list.empty())
     return bad(file, "shapes", "no list", "a list of problems, one at least");

@@ -256,7 +256,7 @@ class Plan:
                bias: Any = None, group_rows: Any = None, workspace: int = 0, workspace_bytes: int = 0, stream: Optional[int] = None) -> None:
         """Enqueues on `stream` (an address: torch.cuda.current_stream().cuda_stream). Keep the tensors alive.
 
-        `workspace`: the address, a multiple of 256, of as many bytes as workspace_bytes(m) says, when it says some.
+        `workspace`: the address, a multiple of 16, of as many bytes as workspace_bytes(m) says, when it says some.
         """
         arguments = _c.Arguments(
             struct_size=ctypes.sizeof(_c.Arguments), activations=_tensor(activations), weights=_tensor(weights),
