@@ -16,12 +16,18 @@ std::vector<unsigned> falling_occupancies(unsigned most, unsigned fewest, const 
   return list;
 }
 
+Result<void> check_occupancy(unsigned asked, unsigned fewest) {
+  if (asked == 0 || asked >= fewest) return {};
+  return fail_field(ErrorCode::invalid_config, "waves_per_simd", std::to_string(asked),
+                    "at least " + std::to_string(fewest) + ": so many of a workgroup's waves share a SIMD");
+}
+
 Result<ir::Kernel> compile_fitting(const std::vector<unsigned>& tries, unsigned& waves_per_simd,
                                    passes::Options options, const passes::Observer& observer,
                                    const std::function<ir::Kernel()>& build, Margins margins) {
   ir::Kernel prepared = build();
   if (auto ok = passes::prepare(prepared, options, observer); !ok) return std::unexpected(ok.error());
-  Error last;
+  options.measure_register_need = false;
   for (const unsigned waves : tries) {
     waves_per_simd = waves;
     prepared.vgpr_budget =
@@ -31,11 +37,26 @@ Result<ir::Kernel> compile_fitting(const std::vector<unsigned>& tries, unsigned&
       ir::Kernel kernel = prepared;
       auto ok = passes::finish(kernel, options, observer);
       if (ok) return kernel;
-      last = ok.error();
-      if (last.code != ErrorCode::out_of_registers) return std::unexpected(last);
+      if (ok.error().code != ErrorCode::out_of_registers) return std::unexpected(ok.error());
     }
   }
-  return std::unexpected(last);
+  return compile_sparing(prepared, options, observer);
+}
+
+Result<ir::Kernel> compile_sparing(const ir::Kernel& prepared, passes::Options options,
+                                   const passes::Observer& observer) {
+  for (const int margin : {40, 80, 120}) {
+    options.scheduling.margin = margin;
+    ir::Kernel kernel = prepared;
+    auto ok = passes::finish(kernel, options, observer);
+    if (ok) return kernel;
+    if (ok.error().code != ErrorCode::out_of_registers) return std::unexpected(ok.error());
+  }
+  options.schedule = false;
+  options.measure_register_need = true;
+  ir::Kernel kernel = prepared;
+  if (auto ok = passes::finish(kernel, options, observer); !ok) return std::unexpected(ok.error());
+  return kernel;
 }
 
 }  // namespace wavejit::templates

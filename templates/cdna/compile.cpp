@@ -33,9 +33,10 @@ std::vector<unsigned> occupancies(const Problem& p, const Config& c, const targe
   const auto held = [&](unsigned waves) {
     return std::min(waves * target.simds_per_wgp / c.waves, target.lds_per_wgp / t.lds_bytes);
   };
+  const unsigned fewest = std::max(2U, fewest_waves(c.waves, target.simds_per_wgp));
   std::vector<unsigned> list;
-  for (unsigned waves = target.max_waves_per_simd; waves >= 2; --waves) {
-    if (target::vgpr_budget(target, waves) < fewest_registers(c, t) && waves > 2) continue;
+  for (unsigned waves = target.max_waves_per_simd; waves >= fewest; --waves) {
+    if (target::vgpr_budget(target, waves) < fewest_registers(c, t) && waves > fewest) continue;
     if (!list.empty() && held(list.back()) == held(waves)) list.pop_back();
     list.push_back(waves);
   }
@@ -48,10 +49,10 @@ Result<ir::Kernel> compile(const Problem& problem, Config& config, unsigned stag
                            const target::Target& target, const passes::Observer& observer) {
   if (config.path == Path::decode) return decode::compile(problem, config, target, observer);
   if (stage == 1) return compile_reduce(problem, config, target, observer);
-  passes::Options options = pass_options(config);
-  options.measure_register_need = config.waves_per_simd != 0;
-  return compile_fitting(occupancies(problem, config, target), config.waves_per_simd, options, observer,
-                         [&] { return build(problem, config, target); }, {4, 8, 12, 16});
+  const unsigned fewest = fewest_waves(config.waves, target.simds_per_wgp);
+  if (auto ok = check_occupancy(config.waves_per_simd, fewest); !ok) return std::unexpected(ok.error());
+  return compile_fitting(occupancies(problem, config, target), config.waves_per_simd, pass_options(config),
+                         observer, [&] { return build(problem, config, target); }, {4, 8, 12, 16});
 }
 
 }  // namespace wavejit::templates::cdna

@@ -11,7 +11,6 @@ Result<ir::Kernel> compile(const Problem& problem, Config& config, const target:
   passes::Options options;
   options.pipeline = {config.pipeline_depth, 1};
   const unsigned asked = config.waves_per_simd;
-  options.measure_register_need = asked != 0;
   const std::vector<unsigned> tries =
       asked != 0 ? std::vector<unsigned>{asked} : falling_occupancies(target.max_waves_per_simd, 1, target);
   return compile_fitting(tries, config.waves_per_simd, options, observer,

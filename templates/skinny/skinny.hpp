@@ -20,6 +20,11 @@ namespace wavejit::templates::skinny {
 
 inline constexpr unsigned max_m = 16;
 
+/// SIMDs that a workgroup's waves share: those of one CU.
+constexpr unsigned cu_simds(const target::Target& target) {
+  return target.simds_per_wgp > 1 ? target.simds_per_wgp / 2U : 1U;
+}
+
 /// Config fields that mean something here: bm, bn, waves, pipeline_depth, unroll, waves_per_simd and the
 /// techniques pipelined_loads, bank_assignment, scalar_offsets. The others are set to what they amount to:
 /// bk = 1024 * waves (an iteration of the loop), waves_m = 1, waves_n = waves, one LDS buffer, CU mode.

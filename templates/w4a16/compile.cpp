@@ -6,6 +6,7 @@
 #include "generator/model/loops.hpp"
 #include "generator/model/mix.hpp"
 #include "templates/cdna/family.hpp"
+#include "templates/fit.hpp"
 #include "templates/skinny/skinny.hpp"
 #include "templates/w4a16/build.hpp"
 #include "templates/w4a16/family.hpp"
@@ -33,6 +34,11 @@ unsigned workgroups(unsigned waves, const Config& c, const Tile& tile, const tar
   return std::min(waves * target.simds_per_wgp / units / c.waves, by_lds);
 }
 
+/// Waves per SIMD of one workgroup alone: in CU mode it has the SIMDs of one CU.
+unsigned fewest(const Config& c, const target::Target& target) {
+  return fewest_waves(c.waves, target.simds_per_wgp / (c.wgp_mode ? 1U : 2U));
+}
+
 /// VGPRs that are live at the loop's end whatever the schedule: accumulators, addresses, loads in flight.
 unsigned fewest_registers(const Config& c, const Problem& p, const Tile& tile) {
   const unsigned words = p.zero_points == ZeroPoints::packed ? 3 : 2;
@@ -46,10 +52,11 @@ std::vector<unsigned> occupancies(const Problem& p, const Config& c, const targe
   if (c.waves_per_simd != 0) return {c.waves_per_simd};
   const Tile tile(c, p, target.wave_size);
   const unsigned least = fewest_registers(c, p, tile);
+  const unsigned last = fewest(c, target);
   std::vector<unsigned> list;
-  for (unsigned waves = std::min<unsigned>(most_waves, target.max_waves_per_simd); waves >= 1; --waves) {
+  for (unsigned waves = std::max(most_waves, last); waves >= last; --waves) {
     const unsigned budget = target::vgpr_budget(target, waves);
-    if (budget < least && waves > 1) continue;
+    if (budget < least && waves > last) continue;
     if (!list.empty() && target::vgpr_budget(target, list.back()) == budget) continue;
     const unsigned held = workgroups(waves, c, tile, target);
     if (!list.empty() && workgroups(list.back(), c, tile, target) == held) list.pop_back();
@@ -77,13 +84,13 @@ Result<ir::Kernel> compile(const Problem& problem, Config& config, unsigned stag
   if (config.path == Path::mfma || config.path == Path::decode)
     return cdna::compile(problem, config, stage, target, observer);
   if (config.path == Path::skinny) return skinny::compile(problem, config, target, observer);
+  if (auto ok = check_occupancy(config.waves_per_simd, fewest(config, target)); !ok)
+    return std::unexpected(ok.error());
   passes::Options options = pass_options(config);
-  const bool chosen = config.waves_per_simd != 0;
-  options.measure_register_need = chosen;
-  Error last;
+  options.measure_register_need = false;
   std::optional<ir::Kernel> conflicting;  // fits, but not all fragments found a bank of their own
   unsigned conflicting_waves = 0;
-  unsigned at_least = 0;
+  unsigned at_least = 0, live = 0;
   const std::vector<unsigned> tries = occupancies(problem, config, target);
   ir::Kernel prepared = build(problem, config, target);
   if (auto ok = passes::prepare(prepared, options, observer); !ok) return std::unexpected(ok.error());
@@ -107,13 +114,16 @@ Result<ir::Kernel> compile(const Problem& problem, Config& config, unsigned stag
         conflicting_waves = waves;
         continue;
       }
-      last = ok.error();
-      if (last.code != ErrorCode::out_of_registers) return std::unexpected(last);
+      if (ok.error().code != ErrorCode::out_of_registers) return std::unexpected(ok.error());
+      live = needed(ok.error());
     }
     if (conflicting && waves != conflicting_waves) break;
-    if (!chosen && !conflicting) at_least = needed(last);
+    if (!conflicting) at_least = live;
   }
-  if (!conflicting) return std::unexpected(last);
+  if (!conflicting) {
+    prepared.vgpr_budget = target::vgpr_budget(target, tries.back());
+    return compile_sparing(prepared, options, observer);
+  }
   config.waves_per_simd = conflicting_waves;
   return std::move(*conflicting);
 }
