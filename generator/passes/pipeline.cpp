@@ -62,6 +62,8 @@ class Rotation {
                   bool steady);
   void emit_update(std::vector<ir::Instruction>& out, const ir::Induction& induction, std::int64_t step);
   void rename(ir::Instruction& inst, std::int64_t iteration);
+  /// Makes an LDS address register point at that buffer.
+  void move_ring(std::vector<ir::Instruction>& out, std::uint32_t id, std::uint32_t buffer);
   void address_ring(std::vector<ir::Instruction>& out, ir::Instruction& inst, std::int64_t iteration,
                     bool steady);
   void enter_steady_rings(std::vector<ir::Instruction>& out, std::int64_t t);
@@ -176,18 +178,28 @@ void Rotation::rename(ir::Instruction& inst, std::int64_t iteration) {
   for (unsigned i = 0; i < inst.mi.src_count; ++i) apply(inst.mi.src[i]);
 }
 
+void Rotation::move_ring(std::vector<ir::Instruction>& out, std::uint32_t id, std::uint32_t buffer) {
+  std::uint32_t& state = ring_state_[id];
+  if (state == buffer) return;
+  isa::Operand base = isa::vgpr(id);
+  base.is_virtual = true;
+  const auto distance = static_cast<std::int64_t>(ring_distance_);
+  out.push_back(make(isa::Opcode::v_add_nc_u32, base, isa::imm(buffer > state ? distance : -distance), base,
+                     buffer > state ? "on to the second LDS buffer" : "back to the first LDS buffer"));
+  out.back().stage = static_cast<std::uint8_t>(ring_stage_.at(id));
+  state = buffer;
+}
+
 void Rotation::address_ring(std::vector<ir::Instruction>& out, ir::Instruction& inst, std::int64_t iteration,
                             bool steady) {
   if (!addresses_ring(inst) || ring_buffers_ == 1) return;
   if (steady && rings_alternate()) return;  // the register points at the right buffer by itself
   const isa::Operand base = inst.mi.src[lds_address];
   const auto needed = static_cast<std::uint32_t>(iteration % ring_buffers_);
-  std::uint32_t& state = ring_state_[base.index];
-  if (needed < state) {
-    out.push_back(make(isa::Opcode::v_add_nc_u32, base, isa::imm(-static_cast<std::int64_t>(ring_distance_)),
-                       base, "back to the first LDS buffer"));
-    state = 0;
-  }
+  const std::uint32_t& state = ring_state_[base.index];
+  constexpr std::int64_t farthest = 65535;  // of an LDS instruction's immediate offset
+  const bool out_of_reach = needed > state && inst.mi.mods.offset + std::int64_t{ring_distance_} > farthest;
+  if (needed < state || out_of_reach) move_ring(out, base.index, needed);
   inst.mi.mods.offset += static_cast<std::int32_t>((needed - state) * ring_distance_);
 }
 
@@ -312,7 +324,9 @@ Result<std::vector<ir::Block>> Rotation::run() {
     ir::Block steady;
     steady.label = body_.label;
     steady.comment = body_.comment;
+    const std::map<std::uint32_t, std::uint32_t> entered = ring_state_;
     for (std::int64_t copy = 0; copy < unroll_; ++copy) emit_step(steady.insts, t + copy, copy, true);
+    for (const auto& [id, buffer] : entered) move_ring(steady.insts, id, buffer);
     alternate_rings(steady.insts);
     ir::CountedLoop loop;
     loop.name = loop_.name;

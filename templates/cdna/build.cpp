@@ -288,6 +288,20 @@ void Emitter::lds_addresses() {
     lds_read_.push_back(b_.vgpr(fmt::format("lds_read{}", t)));
     b_.emit(v_xor_b32, {lds_read_[t]}, {imm(static_cast<std::int64_t>(t) * t_.groups * 16), lds_read_[0]});
   }
+  far_addresses();
+}
+
+void Emitter::far_addresses() {
+  for (std::int64_t at = lds_window; at < t_.buffer_bytes; at += lds_window) {
+    const auto further = [&](const char* name, const Operand& base) {
+      const Operand far = b_.vgpr(name), distance = b_.sgpr("lds_window");
+      b_.emit(s_mov_b32, {distance}, {imm(at)});
+      b_.emit(v_add_nc_u32, {far}, {distance, base});
+      return far;
+    };
+    if (!c_.lds_dma) lds_write_far_.push_back(further("lds_write_far", lds_write_));
+    for (const Operand& read : lds_read_) lds_read_far_.push_back(further("lds_read_far", read));
+  }
 }
 
 void Emitter::clear_accumulators() {

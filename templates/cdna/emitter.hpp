@@ -10,6 +10,7 @@
 #include "generator/ir/builder.hpp"
 #include "templates/cdna/dequant.hpp"
 #include "templates/cdna/launch.hpp"
+#include "templates/cdna/limits.hpp"
 #include "templates/cdna/scale_layout.hpp"
 #include "templates/cdna/tile.hpp"
 #include "templates/descriptors.hpp"
@@ -50,6 +51,7 @@ class Emitter : private ScaleLayout {
   void load_to_lds(unsigned block, unsigned pass, const isa::Operand& start, const isa::Operand& uniform);
   isa::Operand lds_start(const isa::Operand& k_activations);
   void fill_lds();
+  void far_addresses();
   void multiply();
   void multiply_substep(unsigned block, unsigned substep, const std::vector<isa::Operand>& terms);
   void epilogue();
@@ -95,7 +97,9 @@ class Emitter : private ScaleLayout {
   std::vector<isa::Operand> zero_bits_;            ///< packed zero points: per tile of columns
   isa::Operand lds_write_;              ///< VGPR: the work-item's slot; with lds_dma SGPR: the wave's first
   std::vector<isa::Operand> lds_read_;  ///< per substep
-  std::vector<isa::Operand> acc_;       ///< [tiles_n][tiles_m]
+  /// The same 64 KiB further each, as far as a buffer reaches: an immediate offset has 16 bits.
+  std::vector<isa::Operand> lds_write_far_, lds_read_far_;  ///< [window - 1], [(window - 1) * 4 + substep]
+  std::vector<isa::Operand> acc_;                           ///< [tiles_n][tiles_m]
   std::vector<ir::Induction> inductions_;
   std::vector<std::pair<std::size_t, std::size_t>> exits_;  ///< (block, instruction) of branches to the end
   std::vector<std::pair<std::size_t, std::size_t>> skips_;  ///< … past the loop

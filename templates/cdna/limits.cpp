@@ -10,10 +10,10 @@
 namespace wavejit::templates::cdna {
 
 Result<void> check_lds(unsigned bytes, const target::Target& target) {
-  const unsigned most = std::min<unsigned>(target.lds_per_workgroup, 65536);
-  if (bytes <= most) return {};
-  return fail_field(ErrorCode::out_of_lds, "lds", fmt::format("{} bytes", bytes),
-                    fmt::format("at most {} bytes per workgroup", most));
+  if (bytes <= target.lds_per_workgroup) return {};
+  return fail_field(
+      ErrorCode::out_of_lds, "lds", fmt::format("{} bytes", bytes),
+      fmt::format("at most {} bytes per workgroup on {}", target.lds_per_workgroup, target.name));
 }
 
 Result<void> check_reach(const Problem& p, const Reach& reach) {

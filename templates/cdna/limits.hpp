@@ -6,7 +6,10 @@
 
 namespace wavejit::templates::cdna {
 
-/// All of a workgroup's LDS is reached by 16-bit offsets. Errors: out_of_lds.
+/// Bytes that the 16 bits of an LDS instruction's immediate offset reach.
+inline constexpr unsigned lds_window = 65536;
+
+/// What one workgroup may ask for. Errors: out_of_lds.
 Result<void> check_lds(unsigned bytes, const target::Target& target);
 
 /// Rows and columns that a workgroup reaches from its descriptors' bases.

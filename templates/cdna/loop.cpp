@@ -119,9 +119,10 @@ void Emitter::fill_lds() {
   b_.set_stage(1);
   for (unsigned kb = 0; kb < t_.blocks; ++kb)
     for (unsigned p = 0; p < t_.passes && !c_.lds_dma; ++p) {
-      ir::Instruction& inst = b_.emit(ds_store_b128, {}, {lds_write_, a_data_[kb][p]});
-      inst.mi.mods.offset =
-          static_cast<std::int32_t>(kb * t_.block_bytes + p * t_.rows_per_pass * t_.row_bytes);
+      const unsigned at = kb * t_.block_bytes + p * t_.rows_per_pass * t_.row_bytes, window = at / lds_window;
+      const Operand& base = window == 0 ? lds_write_ : lds_write_far_[window - 1];
+      ir::Instruction& inst = b_.emit(ds_store_b128, {}, {base, a_data_[kb][p]});
+      inst.mi.mods.offset = static_cast<std::int32_t>(at % lds_window);
       inst.mem = {ir::MemoryTag::Space::lds, 0, c_.lds_buffers > 1};
     }
   b_.emit(s_barrier, {}, {});
@@ -137,8 +138,11 @@ void Emitter::multiply_substep(unsigned block, unsigned substep, const std::vect
   }
   for (unsigned i = 0; i < t_.tiles_m; ++i) {
     rows.push_back(b_.vgpr(fmt::format("a_frag{}", i), 4));
-    ir::Instruction& inst = b_.emit(ds_load_b128, {rows.back()}, {lds_read_[substep]});
-    inst.mi.mods.offset = static_cast<std::int32_t>(block * t_.block_bytes + i * t_.side * t_.row_bytes);
+    const unsigned at = block * t_.block_bytes + i * t_.side * t_.row_bytes, window = at / lds_window;
+    const Operand& base =
+        window == 0 ? lds_read_[substep] : lds_read_far_[(window - 1) * lds_read_.size() + substep];
+    ir::Instruction& inst = b_.emit(ds_load_b128, {rows.back()}, {base});
+    inst.mi.mods.offset = static_cast<std::int32_t>(at % lds_window);
     inst.mem = {ir::MemoryTag::Space::lds, 0, c_.lds_buffers > 1};
   }
   for (unsigned part = 0; part < 4; part += operand_dwords)

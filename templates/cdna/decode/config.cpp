@@ -74,6 +74,8 @@ Result<void> check_room(const Config& c, const Problem& p, const target::Target&
     return bad("bn", c.bn,
                fmt::format("less: {} accumulators per lane, {} at most", t.registers, most_accumulators));
   if (auto ok = check_lds(t.lds_bytes, target); !ok) return ok;
+  if ((t.passes - 1) * c.waves * 1024 >= lds_window)
+    return bad("bk", c.bk, fmt::format("less: a step's activations are reached {} bytes far", lds_window));
   return check_reach(
       p, {.rows = t.side, .columns = c.bn, .output_rows = t.side, .output_bytes = p.output_stride * 2});
 }
