@@ -6,6 +6,7 @@
 #include <bit>
 #include <catch2/catch.hpp>
 
+#include "templates/skinny/choose.hpp"
 #include "tests/harness/pairwise.hpp"
 #include "tests/oracle/product.hpp"
 #include "tests/templates/skinny/skinny.hpp"
@@ -60,9 +61,17 @@ harness::Request request_of(const harness::Row& row) {
   r.m = rows_m[at(m)];
   r.target = targets[at(gpu)];
   const Form& f = forms[at(form)];
-  // A kernel for the next power of two of rows, as selection has it.
-  if (f.rows != 0)
+  // A kernel for the next power of two of rows, or the one that selection weighs against tiles.
+  if (f.rows != 0) {
     r.config = test::skinny(std::bit_ceil(static_cast<unsigned>(r.m)), f.rows, f.waves, f.depth);
+  } else {
+    const target::Target& target = *target::find(r.target);
+    const auto normal = templates::normalise(p, target);
+    REQUIRE(normal);
+    const auto choice = templates::skinny::choose(*normal, target, r.m);
+    REQUIRE(choice);
+    r.config = choice->config;
+  }
   r.sample = 6;
   return r;
 }

@@ -142,12 +142,13 @@ TEST_CASE("few rows take skinny kernels, few of them, and say why", "[skinny][se
       const templates::Decision d = templates::decide(portfolio, *normal, target, m);
       CHECK(d.first <= m);
       CHECK(m <= d.last);
-      if (m <= 8) CHECK(d.skinny);
+      // From there on the timing model, too, has tiles quicker for some shapes: level 2 binds skinny kernels.
+      if (m <= 4) CHECK(d.skinny);
       if (m > 16) CHECK_FALSE(d.skinny);
       if (d.skinny) {
         kernels.insert(templates::canonical(d.skinny_choice->config));
         CHECK(d.skinny_choice->cost.time_us <= d.tile_us);
-        CHECK(d.skinny_choice->config.bm >= m);
+        CHECK(2 * d.skinny_choice->config.bm >= m);
       }
     }
     CHECK(kernels.size() <= 5);
