@@ -44,7 +44,7 @@ constexpr std::array<std::string_view, 8> rules{
     "is in budget)",
     "a tile has no more than twice the rows there are, 16 at least",
     "a tile is no wider than all columns, 32 at least",
-    "only launches of fewer than 512 rows are split along K, and only while tiles leave compute units idle",
+    "only launches of up to 2048 rows are split along K, and only while tiles leave compute units idle",
     "a slice has at least four steps (fewer leave no loop to pipeline), and slices are not empty",
     "registers, estimated with 40 to spare, leave at least two waves per SIMD",
     "every weight is dequantised by one wave of its workgroup where that is possible",
@@ -61,7 +61,7 @@ int rule_against(const Config& c, const Problem& p, const target::Target& target
   const auto tiles = static_cast<double>(tiles_of(c, p, m) * std::max<std::int64_t>(p.batch, 1));
   if (c.bm > 16 && c.bm >= 2 * m) return 1;
   if (c.bn > 32 && c.bn >= 2 * p.n) return 2;
-  if (c.split_k > 1 && (m >= 512 || tiles * (c.split_k - 1) >= 4.0 * target.compute_units)) return 3;
+  if (c.split_k > 1 && (m > 2048 || tiles * (c.split_k - 1) >= 4.0 * target.compute_units)) return 3;
   const Slices s = slices(c, p);
   if (c.split_k > 1 && (s.length < static_cast<std::int64_t>(4) * c.bk || s.filled != c.split_k)) return 4;
   constexpr unsigned spare = 40;

@@ -227,7 +227,7 @@ TEST_CASE("decode: every Config that is chosen has registers enough", "[cdna][de
     ++chosen;
   }
   CHECK(chosen == 5);
-  CHECK_FALSE(templates::cdna::decode::choose(*problem, target, 129));
+  CHECK_FALSE(templates::cdna::decode::choose(*problem, target, templates::cdna::decode::most_rows + 1));
 }
 
 TEST_CASE("decode: waits in the loop leave loads in flight, and weights take less than 2 vector instructions",
