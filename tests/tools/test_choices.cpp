@@ -33,6 +33,23 @@ TEST_CASE("estimates order Configs as their recorded streams do", "[cli][choices
   CHECK(quick_right >= 0.8 * pairs);
 }
 
+// On CDNA there are no WMMA tiles to weigh, but a list of MFMA tiles and decode kernels.
+TEST_CASE("choices weighs what selection weighs on CDNA, too", "[cli][choices]") {
+  const Folder folder;
+  for (const char* given : {"gfx950 --rows 512", "gfx942 --rows 4,300"}) {
+    const std::string options = std::string("choices --size 256,1024,128 --kinds bf16 --target ") + given;
+    const Ran table = folder.wavejit(options);
+    INFO(given << table.err);
+    CHECK(table.code == 0);
+    const Ran streams = folder.wavejit(options + " --streams 3");
+    INFO(streams.err);
+    CHECK(streams.code == 0);
+    CHECK(streams.out.find("<- chosen") != std::string::npos);
+  }
+  CHECK(folder.wavejit("choices --size 256,1024,128 --rows 0").code != 0);
+  CHECK(folder.wavejit("choices --size 256,1000,128").code != 0);
+}
+
 // Counted by hand.
 TEST_CASE("agreement counts pairs that the judge tells apart", "[choices]") {
   const double judge[] = {100, 100.5, 200, 300};

@@ -8,9 +8,13 @@
 #include <atomic>
 #include <cmath>
 #include <ctime>
+#include <limits>
 #include <memory>
 #include <thread>
 
+#include "templates/cdna/candidates.hpp"
+#include "templates/cdna/family.hpp"
+#include "templates/cdna/ranking.hpp"
 #include "templates/select.hpp"
 #include "tools/wavejit/choices_cases.hpp"
 #include "tools/wavejit/choices_order.hpp"
@@ -38,9 +42,7 @@ using Case = ChoiceCase;
 
 /// One Config of a case, by both estimates.
 struct Judged {
-  const templates::Candidate* candidate = nullptr;
   double quick = 0, modelled = 0;
-  std::string failure;
 };
 
 struct Answer {
@@ -95,18 +97,19 @@ Result<Answer> answer(const Case& c, const Options& o, const target::Target& tar
   if (!problem) return std::unexpected(problem.error());
   Answer a;
   const double start = cpu_milliseconds();
-  const templates::Portfolio portfolio(*problem, target);
-  a.config = portfolio.config(portfolio.choose(c.m));
+  const auto weighing = weigh(*problem, target, c.m);
+  if (!weighing) return std::unexpected(weighing.error());
   a.choose_ms = cpu_milliseconds() - start;
-  a.considered = portfolio.candidates().considered;
-  a.legal = portfolio.candidates().legal.size();
-  const auto ranking = portfolio.ranking(c.m);
+  a.config = weighing->chosen;
+  a.considered = weighing->considered;
+  a.legal = weighing->legal;
+  const std::vector<Weighed>& ranking = weighing->ranked;
   const std::string chosen = templates::canonical(a.config);
   std::vector<Judged> judged;
   for (std::size_t i = 0; i < ranking.size(); ++i) {
-    const templates::Config& config = ranking[i].candidate->config;
+    const templates::Config& config = ranking[i].config;
     const bool is_choice = templates::canonical(config) == chosen;
-    if (is_choice) a.quick_us = ranking[i].launch.time_us;
+    if (is_choice) a.quick_us = ranking[i].time_us;
     if (!o.model || !(is_choice || i < o.top || (o.every > 0 && i % o.every == 0))) continue;
     const auto us = table.time_us(*problem, config, c.m);
     if (!us) {
@@ -114,7 +117,7 @@ Result<Answer> answer(const Case& c, const Options& o, const target::Target& tar
       if (is_choice) return std::unexpected(us.error());
       continue;
     }
-    judged.push_back({ranking[i].candidate, ranking[i].launch.time_us, *us, {}});
+    judged.push_back({ranking[i].time_us, *us});
     if (is_choice) a.modelled_us = *us;
     if (a.best_us == 0 || *us < a.best_us) {
       a.best_us = *us;
@@ -184,6 +187,29 @@ Result<void> choices(const Options& o) {
 
 }  // namespace
 
+Result<Weighing> weigh(const templates::Problem& problem, const target::Target& target, std::int64_t m) {
+  Weighing w;
+  if (templates::cdna::serves(target)) {
+    const auto tiles = templates::cdna::candidates(problem, target, templates::cdna::bucket_end(m));
+    w.considered = tiles.considered;
+    for (const templates::cdna::Ranked& r :
+         templates::cdna::ranking(problem, target, m, std::numeric_limits<std::size_t>::max()))
+      w.ranked.push_back({r.config, r.time_us});
+    w.legal = w.ranked.size();
+    if (!w.ranked.empty()) w.chosen = w.ranked.front().config;
+  } else if (const templates::Portfolio portfolio(problem, target); portfolio.size() > 0) {
+    w.considered = portfolio.candidates().considered;
+    w.legal = portfolio.candidates().legal.size();
+    w.chosen = portfolio.config(portfolio.choose(m));
+    for (const templates::RankedConfig& r : portfolio.ranking(m))
+      w.ranked.push_back({r.candidate->config, r.launch.time_us});
+  }
+  if (w.ranked.empty())
+    return fail_field(ErrorCode::invalid_argument, "size", templates::canonical(problem),
+                      fmt::format("one that a tile on {} suits", target.name));
+  return w;
+}
+
 std::string brief(const templates::Config& c) {
   return fmt::format("{}x{}x{} w{}x{} d{} l{}", c.bm, c.bn, c.bk, c.waves_m, c.waves_n, c.pipeline_depth,
                      c.lds_buffers);
@@ -192,7 +218,10 @@ std::string brief(const templates::Config& c) {
 Action add_choices(CLI::App& app) {
   const auto o = std::make_shared<Options>();
   app.add_option("--target", o->target, "GPU architecture: " + target_names())->capture_default_str();
-  app.add_option("--rows", o->rows, "Numbers of rows")->delimiter(',')->capture_default_str();
+  app.add_option("--rows", o->rows, "Numbers of rows")
+      ->check(CLI::PositiveNumber)
+      ->delimiter(',')
+      ->capture_default_str();
   app.add_option("--shapes", o->shapes, "Named shapes; all without")->delimiter(',');
   app.add_option("--size", o->size, "N,K,GROUP of a shape, in place of named ones")
       ->delimiter(',')

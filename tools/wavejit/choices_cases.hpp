@@ -18,6 +18,21 @@ struct ChoiceCase {
   std::int64_t m = 0;
 };
 
+/// A Config that selection weighs, and what it goes by.
+struct Weighed {
+  templates::Config config;
+  double time_us = 0;
+};
+
+/// What selection does with a case: of RDNA's tiles those of the portfolio's ranking, of CDNA's Configs all.
+struct Weighing {
+  std::vector<Weighed> ranked;  ///< quickest first, never empty
+  templates::Config chosen;     ///< one of them
+  std::size_t considered = 0, legal = 0;
+};
+/// Errors: none of them suits the problem and the target.
+Result<Weighing> weigh(const templates::Problem& problem, const target::Target& target, std::int64_t m);
+
 /// "128x64x32 w4x2 d1 l1".
 std::string brief(const templates::Config& config);
 

@@ -6,7 +6,6 @@
 #include <atomic>
 #include <thread>
 
-#include "templates/select.hpp"
 #include "tools/wavejit/choices_cases.hpp"
 #include "tools/wavejit/choices_order.hpp"
 #include "tools/wavejit/json.hpp"
@@ -38,18 +37,15 @@ std::vector<double> column(const std::vector<Timed>& timed, double Timed::*field
 
 /// The choice, the quickest half of `count` by the quick estimate (those are hard to tell apart), and others
 /// evenly from there to three times the quickest's time (slower ones are easy to tell).
-std::vector<templates::RankedConfig> sample(std::vector<templates::RankedConfig> ranking,
-                                            const std::string& chosen, unsigned count) {
-  const auto is_choice = [&](const templates::RankedConfig& r) {
-    return templates::canonical(r.candidate->config) == chosen;
-  };
+std::vector<Weighed> sample(std::vector<Weighed> ranking, const std::string& chosen, unsigned count) {
+  const auto is_choice = [&](const Weighed& r) { return templates::canonical(r.config) == chosen; };
   constexpr double far = 3;
-  std::erase_if(ranking, [&, most = far * ranking.front().launch.time_us](const templates::RankedConfig& r) {
-    return r.launch.time_us > most && !is_choice(r);
+  std::erase_if(ranking, [&, most = far * ranking.front().time_us](const Weighed& r) {
+    return r.time_us > most && !is_choice(r);
   });
   const std::size_t first = std::min<std::size_t>((count + 1) / 2, ranking.size());
   const std::size_t others = count - first, rest = ranking.size() - first;
-  std::vector<templates::RankedConfig> some;
+  std::vector<Weighed> some;
   for (std::size_t i = 0; i < ranking.size(); ++i) {
     const std::size_t at = i - std::min(i, first);
     const bool drawn = i < first || at * others / rest != (at + 1) * others / rest;
@@ -61,12 +57,15 @@ std::vector<templates::RankedConfig> sample(std::vector<templates::RankedConfig>
 Result<CaseTimes> time_case(const ChoiceCase& c, unsigned count, const target::Target& target) {
   auto problem = templates::normalise(c.problem, target);
   if (!problem) return std::unexpected(problem.error());
-  const templates::Portfolio portfolio(*problem, target);
-  const std::string chosen = templates::canonical(portfolio.config(portfolio.choose(c.m)));
+  const auto weighing = weigh(*problem, target, c.m);
+  if (!weighing) return std::unexpected(weighing.error());
+  const std::string chosen = templates::canonical(weighing->chosen);
   CaseTimes result;
-  for (const templates::RankedConfig& r : sample(portfolio.ranking(c.m), chosen, count)) {
-    const templates::Config& config = r.candidate->config;
-    Timed t{.config = config, .chosen = templates::canonical(config) == chosen, .quick = r.launch.clocks};
+  for (const Weighed& r : sample(weighing->ranked, chosen, count)) {
+    const templates::Config& config = r.config;
+    Timed t{.config = config,
+            .chosen = templates::canonical(config) == chosen,
+            .quick = r.time_us * target.timing.clock_megahertz};
     const auto kernel = prepare_generated(*problem, config, target, c.m);
     if (!kernel) return std::unexpected(kernel.error());
     const auto stretches = kernel->stretches();

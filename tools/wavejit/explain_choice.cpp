@@ -141,6 +141,10 @@ void print_choice(std::FILE* to, const Job& job) {
              portfolio.size(), ms);
   for (const templates::Pruned& p : all.pruned)
     fmt::print(to, "  {:>5} taken out: not so that {}\n", p.count, p.rule);
+  if (!decision.skinny && !decision.member) {
+    fmt::print(to, "no Config suits it\n");
+    return;
+  }
   print_path(to, job, decision);
   const std::string choice = templates::canonical(decision.skinny ? decision.skinny_choice->config
                                                                   : portfolio.config(*decision.member));
