@@ -5,11 +5,10 @@
 //   VALU   = P (u bn + s m + (16 + t) bn m) / SIMDs; bf16: u = 29 to unpack 32 weights a lane, s = 16 for the
 //            activations' sum, t = 2; f16: u = 37, s = 0, t = 1; with zero points u is 2 more
 //   loads  = P (512 bn + 2048 m) / (CUs x bytes that a vector cache serves per clock)
-//   level2 = lines over CUs x bytes per clock of level 2, nothing found in the vector cache: weights as
-//   loaded;
-//            activations four times in a full pass, where each of a lane's four loads touches all lines of
-//            the 64 bytes that the lane takes, in narrower passes two times and once; without the pass that
-//            the pipeline peels off, as in model/estimate.hpp
+//   level2 = lines over CUs x bytes per clock of level 2, nothing found in the vector cache: weights
+//            once; activations four times in a full pass, where each of a lane's four loads touches all lines
+//            of the 64 bytes that the lane takes, in narrower passes two times and once; without the pass
+//            that the pipeline peels off, as in model/estimate.hpp
 //   wait   = rounds of waves x (latency x passes of a wave / (1 + depth)), 12 waves a SIMD
 //   DRAM   = bytes of all tensors, each once
 // and the launch takes the largest of them. Counts follow the emitter.
