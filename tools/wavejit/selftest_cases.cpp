@@ -7,6 +7,8 @@
 #include <array>
 #include <set>
 
+#include "templates/fields.hpp"
+
 namespace wavejit::tools {
 namespace {
 
