@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cassert>
 #include <cmath>
+#include <utility>
 #include <vector>
 
 namespace wavejit::oracle {
@@ -112,10 +113,29 @@ void find_worst_element(const Reference& reference, std::span<const double> got,
     }
 }
 
+/// sum (size ref)^2, where elements of one value, whose errors are one error, stand for their sum.
+double scatter(const Reference& reference, const Sums& all) {
+  std::vector<std::pair<double, double>> elements;  // value, size times value
+  elements.reserve(static_cast<std::size_t>(reference.value.size()));
+  for (Eigen::Index i = 0; i < reference.value.size(); ++i) {
+    const double value = reference.value.data()[i];
+    if (std::isfinite(value)) elements.emplace_back(value, reference.size.data()[i] * std::fabs(value));
+  }
+  std::ranges::sort(elements);
+  double sum = 0, same = 0;
+  for (std::size_t i = 0; i < elements.size(); ++i) {
+    same += elements[i].second;
+    if (i + 1 < elements.size() && elements[i + 1].first == elements[i].first) continue;
+    sum += same * same;
+    same = 0;
+  }
+  return std::max(sum, all.both2);
+}
+
 /// The bars of that many elements: the gain scatters with the sum of errors times reference.
-Bars widened(Bars limit, const Sums& all, std::int64_t independent) {
+Bars widened(Bars limit, const Sums& all, double scatter, std::int64_t independent) {
   constexpr double sigmas = 6.1;
-  const double margin = all.reference2 > 0 ? sigmas * std::sqrt(limit.nmse * all.both2) / all.reference2 : 0;
+  const double margin = all.reference2 > 0 ? sigmas * std::sqrt(limit.nmse * scatter) / all.reference2 : 0;
   limit.nmse = few_bar(limit.nmse, independent);
   limit.gain_low -= margin;
   limit.gain_high += margin;
@@ -177,8 +197,8 @@ Verdict compare(const Reference& reference, std::span<const std::uint16_t> got, 
       sums.all.count > 0 ? sums.all.reference2 / static_cast<double>(sums.all.count) : 0;
   // Weights of a group that have the same code are rounded alike, and those of a column for all its rows.
   const Bars many = bars(format, rounding);
-  verdict.bars =
-      widened(many, sums.all, block.columns() * std::min<std::int64_t>(block.rows(), reference.groups));
+  verdict.bars = widened(many, sums.all, scatter(reference, sums.all),
+                         block.columns() * std::min<std::int64_t>(block.rows(), reference.groups));
   if (sums.all.energy() > 0) m.nmse = sums.all.error2 / sums.all.energy();
   if (sums.all.reference2 > 0) {
     m.gain = sums.all.product / sums.all.reference2;

@@ -27,18 +27,30 @@ int signed_value(unsigned nibble) {
   return nibble < 8 ? static_cast<int>(nibble) : static_cast<int>(nibble) - 16;
 }
 
+std::vector<double> scales_of(const Shape& shape, const Values& values, std::int64_t n) {
+  std::vector<double> scales(static_cast<std::size_t>(shape.groups()));
+  if (shape.signed_weights) {
+    values.scales(n, scales);
+    for (double& s : scales) s = as_scale(shape, s);
+  } else {
+    std::ranges::transform(scale_row(shape, values, n), scales.begin(),
+                           [&](std::uint16_t bits) { return decode(bits, shape.format); });
+  }
+  return scales;
+}
+
 Matrix dequantised_signed(const Shape& shape, const Values& values, std::int64_t begin, std::int64_t end) {
   Matrix w(end - begin, shape.k);
   std::vector<std::uint8_t> nibbles(static_cast<std::size_t>(shape.k));
-  std::vector<double> scales(static_cast<std::size_t>(shape.groups())), zeros(scales.size());
+  std::vector<double> zeros(static_cast<std::size_t>(shape.groups()));
   for (std::int64_t n = begin; n < end; ++n) {
     values.nibbles(n, nibbles);
-    values.scales(n, scales);
+    const std::vector<double> scales = scales_of(shape, values, n);
     if (shape.has_zero_points) values.zeros(n, zeros);
     for (std::int64_t k = 0; k < shape.k; ++k) {
       const auto g = static_cast<std::size_t>(k / shape.group);
-      w(n - begin, k) = signed_value(nibbles[static_cast<std::size_t>(k)]) * as_scale(shape, scales[g]) +
-                        as_scale(shape, zeros[g]);
+      w(n - begin, k) =
+          signed_value(nibbles[static_cast<std::size_t>(k)]) * scales[g] + as_scale(shape, zeros[g]);
     }
   }
   return w;
@@ -54,11 +66,11 @@ Matrix dequantised(const Shape& shape, const Values& values, std::int64_t begin,
   for (std::int64_t n = begin; n < end; ++n) {
     values.nibbles(n, nibbles);
     if (shape.has_zero_points) values.zero_points(n, zeros);
-    const std::vector<std::uint16_t> scales = scale_row(shape, values, n);
+    const std::vector<double> scales = scales_of(shape, values, n);
     for (std::int64_t k = 0; k < shape.k; ++k) {
       const auto g = static_cast<std::size_t>(k / shape.group);
       const int q = nibbles[static_cast<std::size_t>(k)] - zeros[g];
-      w(n - begin, k) = q * decode(scales[g], shape.format);
+      w(n - begin, k) = q * scales[g];
     }
   }
   return w;
@@ -81,6 +93,18 @@ struct Scaled {
   }
 };
 
+/// What the rounding of each weight is a share of. A kernel may add (136 + q) x over a group in f32 and take
+/// 136 times the sum of x away again: rounding those sums of G terms is worth up to 136 2^-24 sqrt(G) of a
+/// scale a weight where even the weight is zero; over 0.003, the smallest bar, as a size.
+void to_magnitudes(const Shape& shape, const std::vector<double>& scales, Eigen::Ref<Eigen::RowVectorXd> w) {
+  const double smallest = shape.format == Format::f16 ? 0x1p-14 : 0x1p-126;
+  const double share = 136 * 0x1p-24 / 0.003 * std::sqrt(static_cast<double>(shape.group));
+  for (std::int64_t k = 0; k < shape.k; ++k) {
+    const double sums = share * std::fabs(scales[static_cast<std::size_t>(k / shape.group)]);
+    w[k] = std::max({std::fabs(w[k]), w[k] == 0 ? 0 : smallest, sums});
+  }
+}
+
 /// Columns in panels, so that the dequantised weights of a wide block never stand in memory whole.
 Matrix multiply(const Shape& shape, const Values& values, const Block& block, Matrix* size) {
   constexpr std::int64_t panel = 256;
@@ -96,8 +120,8 @@ Matrix multiply(const Shape& shape, const Values& values, const Block& block, Ma
       for (std::int64_t n = begin; n < end; ++n)
         out.col(n - block.column_begin).array() += decode(bias_element(shape, values, n), shape.format);
     if (size == nullptr) continue;
-    const double least = shape.format == Format::f16 ? 0x1p-14 : 0x1p-126;
-    w = w.unaryExpr([&](double v) { return v == 0 ? 0 : std::max(std::fabs(v), least); });
+    for (std::int64_t n = begin; n < end; ++n)
+      to_magnitudes(shape, scales_of(shape, values, block.set * shape.n + n), w.row(n - begin));
     const Scaled w_squares(w);
     size->middleCols(at, end - begin) =
         ((x_squares->squares * w_squares.squares.transpose()).cwiseSqrt()).template cast<double>() *
