@@ -41,7 +41,7 @@ struct Field {
   std::span<const std::string_view> values;  ///< of an enumeration; empty: any number
   /// Per operation a bit for each value of an enumeration that it takes; of numbers any bit. 0: says nothing.
   std::array<std::uint32_t, operations> takes{};
-  std::string_view hint{};     ///< where it means nothing
+  std::string_view hint{};   ///< where it means nothing
   bool quiet = false;        ///< not said by the canonical text where it has its default
   bool with_packed = false;  ///< of problems with packed zero points only
 
