@@ -13,6 +13,7 @@
 #include <tuple>
 
 #include "runtime/cache/key.hpp"
+#include "runtime/support/json.hpp"
 
 namespace wavejit::engine {
 namespace {
@@ -71,9 +72,9 @@ MRange tuning_bucket(std::int64_t m) {
 }
 
 Result<TuningDatabase> TuningDatabase::parse(std::string_view text) {
-  const Json all = Json::parse(text, nullptr, false);
-  if (all.is_discarded())
-    return fail_field(ErrorCode::invalid_argument, "tuning database", "not JSON", "a JSON file");
+  const auto parsed = parse_json<Json>(text);
+  if (!parsed) return fail_field(ErrorCode::invalid_argument, "tuning database", parsed.error(), "a JSON file");
+  const Json& all = *parsed;
   if (!all.is_object() || all.value("wavejit_tuning", 0) != 1 || !all.contains("entries") ||
       !all["entries"].is_array())
     return fail_field(ErrorCode::invalid_argument, "tuning database", "of another form",

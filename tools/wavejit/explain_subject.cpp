@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "generator/model/loops.hpp"
+#include "runtime/support/json.hpp"
 #include "tools/wavejit/access_notes.hpp"
 #include "tools/wavejit/files.hpp"
 #include "tools/wavejit/launch_memory.hpp"
@@ -57,8 +58,9 @@ model::KernelFacts facts_of(const lower::DecodedKernel& k, const target::Target&
 bool describes_a_peer(const fs::path& json) {
   const auto text = read_file(json);
   if (!text) return false;
-  const auto d = nlohmann::json::parse(text->begin(), text->end(), nullptr, false);
-  if (!d.is_object()) return false;
+  const auto parsed = parse_json<nlohmann::json>(*text);
+  if (!parsed || !parsed->is_object()) return false;
+  const nlohmann::json& d = *parsed;
   for (const char* field : {"meta", "scalars", "pointers", "constants_baked_in"})
     if (!d.contains(field) || !d[field].is_object()) return false;
   for (const char* field : {"BLOCK_M", "BLOCK_N", "BLOCK_K"})

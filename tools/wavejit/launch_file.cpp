@@ -7,6 +7,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "runtime/support/json.hpp"
 #include "tools/wavejit/files.hpp"
 
 namespace wavejit::tools {
@@ -184,9 +185,11 @@ unsigned bytes(ElementType type) {
 Result<LaunchFile> read_launch_file(const fs::path& path) {
   const auto text = read_file(path);
   if (!text) return std::unexpected(text.error());
-  const Json root = Json::parse(text->begin(), text->end(), nullptr, false);
-  if (root.is_discarded() || !root.is_object())
-    return fail_field(ErrorCode::invalid_argument, "args", path.string(), "a JSON object");
+  const auto parsed = parse_json<Json>(*text);
+  if (!parsed || !parsed->is_object())
+    return fail_field(ErrorCode::invalid_argument, "args",
+                      parsed ? path.string() : path.string() + ", " + parsed.error(), "a JSON object");
+  const Json& root = *parsed;
   LaunchFile launch;
   if (root.contains("kernel")) {
     if (!root["kernel"].is_string()) return bad("kernel", root["kernel"], "a kernel's name");

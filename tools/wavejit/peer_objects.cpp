@@ -8,6 +8,7 @@
 
 #include "generator/model/loops.hpp"
 #include "runtime/device/sim/simulator.hpp"
+#include "runtime/support/json.hpp"
 #include "tools/wavejit/access_notes.hpp"
 #include "tools/wavejit/files.hpp"
 #include "tools/wavejit/model_kernel.hpp"
@@ -82,8 +83,9 @@ Result<PeerObject> read_peer(const std::filesystem::path& folder, const std::str
   if (!bytes) return std::unexpected(bytes.error());
   const auto text = read_file(folder / (name + ".json"));
   if (!text) return std::unexpected(text.error());
-  const Json description = Json::parse(text->begin(), text->end(), nullptr, false);
-  if (description.is_discarded()) return fail(ErrorCode::io, name + ".json is not JSON");
+  const auto parsed = parse_json<Json>(*text);
+  if (!parsed) return fail(ErrorCode::io, name + ".json is " + parsed.error());
+  const Json& description = *parsed;
   auto object = lower::decode(*bytes);
   if (!object) return std::unexpected(object.error());
   PeerObject p;

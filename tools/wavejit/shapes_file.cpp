@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "runtime/support/json.hpp"
 #include "tools/wavejit/files.hpp"
 
 namespace wavejit::tools {
@@ -91,9 +92,10 @@ Result<ShapeItem> read_item(const Json& json, std::string place) {
 Result<std::vector<ShapeItem>> read_shapes(const std::filesystem::path& path) {
   const auto bytes = read_file(path);
   if (!bytes) return std::unexpected(bytes.error());
-  const Json json = Json::parse(*bytes, nullptr, /*allow_exceptions=*/false);
+  const auto parsed = parse_json<Json>(*bytes);
   const std::string file = path.filename().string();
-  if (json.is_discarded()) return fail(ErrorCode::invalid_argument, file + " is not JSON");
+  if (!parsed) return fail(ErrorCode::invalid_argument, file + " is " + parsed.error());
+  const Json& json = *parsed;
   if (json.is_object())
     for (const auto& [key, value] : json.items())
       if (key != "shapes") return bad(file, key, "given", "left out: the list is under \"shapes\"");
