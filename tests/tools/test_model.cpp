@@ -154,6 +154,8 @@ TEST_CASE("what a token reads of tables, experts and further layers", "[cli][ggu
 
   const Ran text = folder.wavejit("model m.gguf --header-only");
   CHECK(text.out.find("16* 8 x 256") != std::string::npos);
+  CHECK(text.out.find(" 1000 x 256 ") != std::string::npos);  // of token_embd, which no kernel serves
+  CHECK(text.out.find("256,1000") == std::string::npos);
   const Ran each = folder.wavejit("model m.gguf --header-only --each");
   CHECK(each.out.find("blk.0.ffn_gate_inp.weight") != std::string::npos);
 }

@@ -96,7 +96,7 @@ std::vector<Line> lines_of(const std::vector<PricedRow>& rows, bool each) {
   for (const PricedRow& r : rows) {
     std::string name = each ? r.row.name : pattern_of(r.row.name);
     const std::string key = fmt::format("{} {} {} {} {} {}", name, r.row.type, fmt::join(r.row.shape, "x"),
-                                        r.price.arm, r.price.because, r.row.launches);
+                                        r.price.arm, pattern_of(r.price.because), r.row.launches);
     const auto [it, added] = places.emplace(key, lines.size());
     if (added) lines.push_back({std::move(name), 0, 0, 0, &r});
     Line& line = lines[it->second];
@@ -108,23 +108,27 @@ std::vector<Line> lines_of(const std::vector<PricedRow>& rows, bool each) {
   return lines;
 }
 
-std::string shape_text(const PricedRow& r) {
+/// N x K; GGUF lists the innermost dimension, K, first.
+std::string shape_text(const PricedRow& r, bool innermost_first) {
   const Size s = size_of(r.row.served);
-  std::string text =
-      s.n != 0 ? fmt::format("{} x {}", s.n, s.k) : fmt::format("{}", fmt::join(r.row.shape, ","));
+  std::vector<std::int64_t> shape = r.row.shape;
+  if (innermost_first) std::ranges::reverse(shape);
+  std::string text = s.n != 0        ? fmt::format("{} x {}", s.n, s.k)
+                     : shape.empty() ? "-"
+                                     : fmt::format("{}", fmt::join(shape, " x "));
   if (r.row.launches != 1) text = fmt::format("{:.3g}* {}", r.row.launches, text);
   return text;
 }
 
-void print_line(const Line& line) {
+void print_line(const Line& line, bool innermost_first) {
   const PricedRow& r = *line.first;
   const Size s = size_of(r.row.served);
   const std::string idle = r.price.idle ? fmt::format("{:.2f}", 100 * *r.price.idle) : "-";
   const std::string time = r.price.time_us ? fmt::format("{:.1f}", line.time_us) : "-";
   const std::string blocks = s.superblocks != 0 ? std::to_string(s.superblocks) : "-";
   fmt::print("{:<28} {:>4} {:<8} {:>15} {:>4} {:>9.3f} {:<11} {:>5} {:>8}\n", column(line.name, 28),
-             line.count, column(r.row.type, 8), column(shape_text(r), 15), blocks, line.bytes * 1e-6,
-             r.price.arm, idle, time);
+             line.count, column(r.row.type, 8), column(shape_text(r, innermost_first), 15), blocks,
+             line.bytes * 1e-6, r.price.arm, idle, time);
 }
 
 void print_arms(const BudgetReport& report) {
@@ -143,22 +147,25 @@ void print_arms(const BudgetReport& report) {
 /// Why tensors have no kernel, the most bytes first.
 void print_reasons(const BudgetReport& report) {
   struct Reason {
-    std::string text;
+    std::string kind;  ///< equal for those that differ in numbers of layers
+    std::string text;  ///< of the first
     std::uint64_t tensors = 0;
     double bytes = 0;
   };
   std::vector<Reason> reasons;
   for (const PricedRow& r : report.rows) {
     if (r.price.arm != "none") continue;
-    auto it = std::ranges::find(reasons, r.price.because, &Reason::text);
-    if (it == reasons.end()) it = reasons.insert(reasons.end(), Reason{r.price.because});
+    const std::string kind = pattern_of(r.price.because);
+    auto it = std::ranges::find(reasons, kind, &Reason::kind);
+    if (it == reasons.end()) it = reasons.insert(reasons.end(), Reason{kind, r.price.because});
     ++it->tensors;
     it->bytes += r.row.bytes;
   }
   std::ranges::stable_sort(reasons, std::greater<>{}, &Reason::bytes);
   if (!reasons.empty()) fmt::print("\nwithout a kernel:\n");
   for (const Reason& reason : reasons)
-    fmt::print("  {:>4} tensors, {:.3f} MB/token: {}\n", reason.tensors, reason.bytes * 1e-6, reason.text);
+    fmt::print("  {:>4} tensors, {:.3f} MB/token: {}\n", reason.tensors, reason.bytes * 1e-6,
+               column(reason.text, reason.text.size()));
 }
 
 void print_totals(const BudgetReport& report) {
@@ -242,7 +249,8 @@ void print_text(const BudgetReport& report, bool each) {
              column(report.budget.architecture, 20));
   fmt::print("{:<28} {:>4} {:<8} {:>15} {:>4} {:>9} {:<11} {:>5} {:>8}\n", "tensors", "", "type", "N x K",
              "nsb", "MB/token", "kernel", "idle%", "us");
-  for (const Line& line : lines_of(report.rows, each)) print_line(line);
+  const bool innermost_first = report.budget.format == "gguf";
+  for (const Line& line : lines_of(report.rows, each)) print_line(line, innermost_first);
   print_arms(report);
   print_reasons(report);
   print_totals(report);
