@@ -3,112 +3,77 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <fstream>
 #include <iterator>
-#include <nlohmann/json.hpp>
 #include <system_error>
+#include <vector>
+
+#include "runtime/checkpoint/fields.hpp"
+#include "runtime/checkpoint/patterns.hpp"
+#include "runtime/checkpoint/read_json.hpp"
+#include "runtime/checkpoint/safetensors.hpp"
 
 namespace wavejit::checkpoint {
 namespace {
 
-using Json = nlohmann::json;
-
 constexpr std::uintmax_t max_bytes = 16U << 20;
 
-std::string shown(const Json& value) {
-  std::string text = value.dump(-1, ' ', true, Json::error_handler_t::replace);
-  return text.size() > 60 ? text.substr(0, 60) + "..." : text;
-}
-
-Result<Json> read_json(const std::filesystem::path& path) {
-  std::error_code reason;
-  const auto size = std::filesystem::file_size(path, reason);
-  if (reason)
-    return fail(ErrorCode::io, fmt::format("{} cannot be read: {}", path.string(), reason.message()));
-  const std::string file = path.filename().string();
-  if (size > max_bytes)
-    return fail_field(ErrorCode::io, file, fmt::format("{} bytes", size),
-                      fmt::format("at most {}", max_bytes));
-  std::ifstream stream(path, std::ios::binary);
-  const std::string text{std::istreambuf_iterator<char>(stream), {}};
-  // Parsing keeps a stack of its own, so depth costs memory in proportion to the text only.
-  Json json = Json::parse(text, nullptr, false);
-  if (!json.is_object()) return fail_field(ErrorCode::io, file, "no JSON object", "a JSON object");
-  return json;
-}
-
-/// Reads typed fields; the first of another type is the error.
-class Fields {
- public:
-  Fields(const Json& json, std::string file) : json_(json), file_(std::move(file)) {}
-
-  std::optional<std::int64_t> integer(const char* name) {
-    const Json* v = find(name);
-    if (v == nullptr) return {};
-    const bool fits =
-        v->is_number_integer() && (!v->is_number_unsigned() || v->get<std::uint64_t>() >> 62 == 0);
-    if (fits) return v->get<std::int64_t>();
-    refuse(name, *v, "an integer");
-    return {};
-  }
-  std::optional<bool> boolean(const char* name) {
-    const Json* v = find(name);
-    if (v == nullptr) return {};
-    if (v->is_boolean()) return v->get<bool>();
-    refuse(name, *v, "true or false");
-    return {};
-  }
-  std::string text(const char* name) {
-    const Json* v = find(name);
-    if (v == nullptr) return {};
-    if (v->is_string()) return v->get<std::string>();
-    refuse(name, *v, "a string");
-    return {};
-  }
-  [[nodiscard]] const std::optional<Error>& error() const { return error_; }
-
- private:
-  [[nodiscard]] const Json* find(const char* name) const {
-    const auto it = json_.find(name);
-    return it == json_.end() || it->is_null() ? nullptr : &*it;
-  }
-  void refuse(const char* name, const Json& given, const char* allowed) {
-    if (!error_)
-      error_ = fail_field(ErrorCode::io, fmt::format("{}: {}", file_, name), shown(given), allowed).error();
-  }
-
-  const Json& json_;
-  std::string file_;
-  std::optional<Error> error_;
+struct Nested {
+  std::string path;  ///< "text_config", "thinker_config.text_config"; empty = the whole
+  const Json* json = nullptr;
 };
 
-/// The groups of a compressed-tensors configuration; all must say the same of their weights, since which
-/// layer belongs to which is told by patterns over module classes, which a folder of tensors does not name.
-Result<void> read_groups(const Json& config, QuantConfig& c) {
-  const auto groups = config.find("config_groups");
-  if (groups == config.end() || !groups->is_object()) return {};
-  const Json* first = nullptr;
-  for (const Json& group : *groups) {
-    const auto weights = group.is_object() ? group.find("weights") : group.end();
-    if (!group.is_object() || weights == group.end() || !weights->is_object()) continue;
-    if (first == nullptr) {
-      first = &*weights;
-    } else if (*first != *weights) {
-      return fail_field(ErrorCode::unsupported, c.file + ": config_groups", "of different weights",
-                        "of one kind of weights");
-    }
+/// Configurations inside `json`, those of language first.
+std::vector<Nested> nested_configs(const Json& json, const std::string& path = {}, int depth = 0) {
+  constexpr int deepest = 4;
+  constexpr std::array<std::string_view, 5> language{"text_config", "llm_config", "language_config",
+                                                     "language_model_config", "thinker_config"};
+  std::vector<Nested> found;
+  if (depth == deepest) return found;
+  const auto add = [&](const std::string& key, const Json& value) {
+    const std::string at = path.empty() ? key : path + "." + key;
+    found.push_back({at, &value});
+    for (Nested& n : nested_configs(value, at, depth + 1)) found.push_back(std::move(n));
+  };
+  const auto is_language = [&](std::string_view key) {
+    return std::ranges::find(language, key) != language.end();
+  };
+  for (const std::string_view key : language)
+    if (const auto it = json.find(key); it != json.end() && it->is_object()) add(std::string(key), *it);
+  for (const auto& [key, value] : json.items())
+    if (value.is_object() && !is_language(key) && key.ends_with("_config") &&
+        !key.starts_with("quantization") && !key.starts_with("compression"))
+      add(key, value);
+  return found;
+}
+
+/// Null where it says nothing.
+const Json* quantisation_of(const Json& json) {
+  for (const char* name : {"quantization_config", "compression_config"}) {
+    const auto it = json.find(name);
+    if (it == json.end() || it->is_null()) continue;
+    // compression_config may hold the quantisation beside a sparsity.
+    if (it->is_object())
+      if (const auto inner = it->find("quantization_config"); inner != it->end() && inner->is_object())
+        return &*inner;
+    return &*it;
   }
-  if (first == nullptr) return {};
-  Fields f(*first, c.file);
-  c.bits = f.integer("num_bits");
-  c.group = f.integer("group_size");
-  c.symmetric = f.boolean("symmetric");
-  if (!c.group && f.text("strategy") == "channel") c.group = -1;
-  const auto order = first->find("actorder");
-  // "weight" reorders nothing at run time; "group" (or true) does.
-  if (order != first->end() && !order->is_null()) c.act_order = *order == true || *order == "group";
-  if (f.error()) return std::unexpected(*f.error());
-  return {};
+  return nullptr;
+}
+
+Result<QuantConfig> made(std::string file, const Json& json) {
+  QuantConfig c;
+  c.file = std::move(file);
+  if (!json.is_object())
+    return fail_field(ErrorCode::io, fmt::format("{}: quantization_config", c.file), shown(json),
+                      "an object");
+  Fields f(json, c.file);
+  c.method = f.text("quant_method");
+  if (f.error) return std::unexpected(*f.error);
+  c.json = std::make_shared<const Json>(json);
+  c.patterns = std::make_shared<Patterns>();
+  return c;
 }
 
 template <class T>
@@ -118,55 +83,57 @@ std::optional<T> either(std::optional<T> a, std::optional<T> b) {
 
 }  // namespace
 
+Result<std::string> read_text(const std::filesystem::path& path, std::uintmax_t max_bytes) {
+  std::error_code reason;
+  const auto size = std::filesystem::file_size(path, reason);
+  if (reason)
+    return fail(ErrorCode::io, fmt::format("{} cannot be read: {}", path.string(), reason.message()));
+  const std::string file = path.filename().string();
+  if (size > max_bytes)
+    return fail_field(ErrorCode::io, file, fmt::format("{} bytes", size),
+                      fmt::format("at most {}", max_bytes));
+  std::ifstream stream(path, std::ios::binary);
+  std::string text{std::istreambuf_iterator<char>(stream), {}};
+  if (is_lfs_pointer(text)) return fail_field(ErrorCode::io, file, lfs_pointer, lfs_advice);
+  return text;
+}
+
 Result<QuantConfig> read_config(const std::filesystem::path& folder) {
-  QuantConfig c;
-  Json config;
-  for (const char* file : {"config.json", "quantize_config.json", "quant_config.json"}) {
+  for (const char* file : {"config.json", "quantize_config.json", "quantization_config.json",
+                           "quant_config.json", "hf_quant_config.json"}) {
     std::error_code ignored;
     if (!std::filesystem::exists(folder / file, ignored)) continue;
-    auto json = read_json(folder / file);
+    const auto json = read_json<Json>(folder / file, max_bytes);
     if (!json) return std::unexpected(json.error());
-    const bool whole = std::string_view(file) == "config.json";
-    const auto it = whole ? json->find("quantization_config") : json->end();
-    if (whole && it == json->end()) continue;
-    config = whole ? *it : *json;
-    if (!config.is_object())
-      return fail_field(ErrorCode::io, fmt::format("{}: quantization_config", file), shown(config),
-                        "an object");
-    c.file = file;
-    break;
+    if (std::string_view(file) != "config.json") return made(file, *json);
+    if (const Json* q = quantisation_of(*json)) return made(file, *q);
+    for (const Nested& nested : nested_configs(*json))
+      if (const Json* q = quantisation_of(*nested.json))
+        return made(fmt::format("{}: {}", file, nested.path), *q);
   }
-  if (c.file.empty()) return c;
-  Fields f(config, c.file);
-  c.method = f.text("quant_method");
-  c.checkpoint_format = f.text("checkpoint_format");
-  c.bits = either(f.integer("bits"), f.integer("w_bit"));
-  c.group = either(f.integer("group_size"), f.integer("q_group_size"));
-  c.symmetric = f.boolean("sym");
-  c.act_order = f.boolean("desc_act");
-  if (const auto zero_point = f.boolean("zero_point"); zero_point && !c.symmetric) c.symmetric = !*zero_point;
-  if (f.error()) return std::unexpected(*f.error());
-  if (auto ok = read_groups(config, c); !ok) return std::unexpected(ok.error());
-  return c;
+  return QuantConfig{};
 }
 
 Result<ModelConfig> read_model_config(const std::filesystem::path& folder) {
   constexpr const char* file = "config.json";
   std::error_code ignored;
   if (!std::filesystem::exists(folder / file, ignored)) return ModelConfig{};
-  const auto whole = read_json(folder / file);
+  const auto whole = read_json<Json>(folder / file, max_bytes);
   if (!whole) return std::unexpected(whole.error());
   ModelConfig c;
-  const auto nested = whole->find("text_config");
-  const bool has_nested = nested != whole->end() && nested->is_object();
-  for (const Json* json : {has_nested ? &*nested : nullptr, &*whole}) {
-    if (json == nullptr) continue;
-    Fields f(*json, file);
+  std::vector<Nested> configs = nested_configs(*whole);
+  std::erase_if(configs, [](const Nested& n) {  // towers have experts of their own
+    return n.path.find("vision") != std::string::npos || n.path.find("audio") != std::string::npos ||
+           n.path.find("talker") != std::string::npos;
+  });
+  configs.push_back({"", &*whole});
+  for (const Nested& nested : configs) {
+    Fields f(*nested.json, nested.path.empty() ? file : fmt::format("{}: {}", file, nested.path));
     for (const char* name : {"num_experts", "num_local_experts", "n_routed_experts"})
       c.experts = either(c.experts, f.integer(name));
     c.experts_used = either(c.experts_used, f.integer("num_experts_per_tok"));
     c.tied = either(c.tied, f.boolean("tie_word_embeddings"));
-    if (f.error()) return std::unexpected(*f.error());
+    if (f.error) return std::unexpected(*f.error);
   }
   return c;
 }

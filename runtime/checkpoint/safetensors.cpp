@@ -1,22 +1,27 @@
 // SPDX-License-Identifier: MIT
 #include "runtime/checkpoint/safetensors.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
-#include <cstring>
-#include <fstream>
+#include <cerrno>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
 #include <system_error>
 
+#include "runtime/support/json.hpp"
+
 namespace wavejit::checkpoint {
 namespace {
 
-using Json = nlohmann::json;  // its maps stay fast for a header of a million names
+using Json = nlohmann::json;  // its objects stay fast for a header of a million names
 
 constexpr std::uint64_t length_bytes = 8;
 
@@ -68,10 +73,9 @@ Result<std::uint64_t> header_length(std::span<const std::byte> head, std::uint64
 
 /// Looks for what a parsed value no longer shows. nlohmann's own callback is not used: it looks through all
 /// earlier members at the end of each one, which a header of a million names turns into hours.
-class Strict final : public nlohmann::json_sax<Json> {
+class Names final : public nlohmann::json_sax<Json> {
  public:
   std::string twice;
-  bool deep = false;
 
   bool null() override { return true; }
   bool boolean(bool) override { return true; }
@@ -95,10 +99,8 @@ class Strict final : public nlohmann::json_sax<Json> {
 
  private:
   bool open() {
-    constexpr std::size_t deepest = 3;  // {"NAME": {"shape": [1]}}
     names_.emplace_back();
-    deep = names_.size() > deepest;
-    return !deep;
+    return true;
   }
   bool close() {
     names_.pop_back();
@@ -108,18 +110,16 @@ class Strict final : public nlohmann::json_sax<Json> {
   std::vector<std::set<std::string, std::less<>>> names_;
 };
 
-/// No name twice in one object, and not deeper than a header is.
-Result<Json> parse_json(std::string_view text, const Place& at) {
-  Strict strict;
-  if (!Json::sax_parse(text.begin(), text.end(), &strict)) {
-    if (strict.deep) return at.bad("the header", "nested deeper", "an object of objects of lists");
-    if (!strict.twice.empty())
-      return at.bad("the header", "naming " + strict.twice + " twice", "of different names");
-    return at.bad("the header", "no JSON", "one JSON object");
-  }
-  Json header = Json::parse(text.begin(), text.end(), nullptr, false);
-  if (!header.is_object()) return at.bad("the header", shown(header), "a JSON object");
-  return header;
+/// No name twice in one object.
+Result<Json> parse(std::string_view text, const Place& at) {
+  constexpr std::size_t deepest = 4;  // {"NAME": {"shape": [1]}} and one to spare
+  auto header = parse_json<Json>(text, deepest);
+  if (!header) return at.bad("the header", header.error(), "one JSON object");
+  Names names;
+  if (!Json::sax_parse(text.begin(), text.end(), &names) && !names.twice.empty())
+    return at.bad("the header", "naming " + names.twice + " twice", "of different names");
+  if (!header->is_object()) return at.bad("the header", shown(*header), "a JSON object");
+  return *std::move(header);
 }
 
 /// A nonnegative integer.
@@ -217,22 +217,6 @@ Result<void> check_cover(std::vector<TensorEntry>& tensors, std::uint64_t begin,
   return {};
 }
 
-Result<std::ifstream> open(const std::filesystem::path& path) {
-  std::ifstream stream(path, std::ios::binary);
-  if (!stream)
-    return fail(ErrorCode::io, fmt::format("{} cannot be opened: {}", path.string(), std::strerror(errno)));
-  return stream;
-}
-
-Result<void> read_at(std::ifstream& stream, std::uint64_t at, std::span<std::byte> into,
-                     const std::filesystem::path& path) {
-  stream.seekg(static_cast<std::streamoff>(at));
-  stream.read(reinterpret_cast<char*>(into.data()), static_cast<std::streamsize>(into.size()));
-  if (stream.good() && stream.gcount() == static_cast<std::streamsize>(into.size())) return {};
-  return fail(ErrorCode::io,
-              fmt::format("{}: {} bytes at {} cannot be read", path.string(), into.size(), at));
-}
-
 }  // namespace
 
 std::uint64_t element_bytes(std::string_view dtype) {
@@ -265,7 +249,7 @@ Result<std::vector<TensorEntry>> parse_header(std::span<const std::byte> head, s
     return at.bad("the header", fmt::format("{} bytes", head.size() - length_bytes),
                   fmt::format("{} bytes, as its length says", *length));
   const auto text = head.subspan(length_bytes, *length);
-  const auto header = parse_json({reinterpret_cast<const char*>(text.data()), text.size()}, at);
+  const auto header = parse({reinterpret_cast<const char*>(text.data()), text.size()}, at);
   if (!header) return std::unexpected(header.error());
 
   const std::uint64_t data_at = length_bytes + *length;
@@ -280,31 +264,34 @@ Result<std::vector<TensorEntry>> parse_header(std::span<const std::byte> head, s
   return tensors;
 }
 
-Result<std::vector<TensorEntry>> read_header(const std::filesystem::path& path) {
-  std::error_code reason;
-  const std::uint64_t size = std::filesystem::file_size(path, reason);
-  if (reason)
-    return fail(ErrorCode::io, fmt::format("{} cannot be read: {}", path.string(), reason.message()));
-  auto stream = open(path);
-  if (!stream) return std::unexpected(stream.error());
-  std::vector<std::byte> head(std::min<std::uint64_t>(size, length_bytes));
-  if (auto ok = read_at(*stream, 0, head, path); !ok) return std::unexpected(ok.error());
-  const std::string file = path.filename().string();
-  const auto length = header_length(head, size, Place{file});
-  if (!length) return std::unexpected(length.error());
-  head.resize(length_bytes + *length);
-  if (auto ok = read_at(*stream, 0, head, path); !ok) return std::unexpected(ok.error());
-  return parse_header(head, size, file);
+Result<std::shared_ptr<const File>> File::open(const std::filesystem::path& path) {
+  const std::string name = path.filename().string();
+  const auto unreadable = [&](const std::string& reason) {
+    return fail(ErrorCode::io, fmt::format("{} cannot be read: {}", path.string(), reason));
+  };
+  // Without O_NONBLOCK a pipe would keep us waiting for somebody to write.
+  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (file < 0) return unreadable(std::generic_category().message(errno));
+  struct stat status {};
+  const bool regular = ::fstat(file, &status) == 0 && S_ISREG(status.st_mode);
+  const auto size = regular ? static_cast<std::size_t>(status.st_size) : 0;
+  void* data = size == 0 ? nullptr : ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file, 0);
+  const std::string reason = std::generic_category().message(errno);
+  ::close(file);
+  if (!regular) return unreadable("it is no regular file");
+  if (data == MAP_FAILED) return unreadable(reason);
+  const std::span mapped(static_cast<const std::byte*>(data), size);
+  auto opened = std::make_shared<File>(name, mapped, std::vector<TensorEntry>{});
+  if (is_lfs_pointer({static_cast<const char*>(data), size}))
+    return fail_field(ErrorCode::io, name, lfs_pointer, lfs_advice);
+  auto tensors = parse_header(mapped, size, name);
+  if (!tensors) return std::unexpected(std::move(tensors.error()));
+  opened->tensors_ = *std::move(tensors);
+  return opened;
 }
 
-Result<std::vector<std::uint64_t>> read_data(const std::filesystem::path& path, const TensorEntry& tensor) {
-  auto stream = open(path);
-  if (!stream) return std::unexpected(stream.error());
-  const std::uint64_t size = tensor.end - tensor.begin;
-  std::vector<std::uint64_t> words((size + 7) / 8);
-  const auto bytes = std::as_writable_bytes(std::span(words)).first(size);
-  if (auto ok = read_at(*stream, tensor.begin, bytes, path); !ok) return std::unexpected(ok.error());
-  return words;
+File::~File() {
+  if (!mapped_.empty()) ::munmap(const_cast<std::byte*>(mapped_.data()), mapped_.size());
 }
 
 }  // namespace wavejit::checkpoint

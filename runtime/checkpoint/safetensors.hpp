@@ -13,6 +13,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -37,11 +38,37 @@ inline constexpr std::uint64_t max_header_bytes = 100'000'000;
 Result<std::vector<TensorEntry>> parse_header(std::span<const std::byte> head, std::uint64_t file_bytes,
                                               std::string_view file);
 
-/// Reads no more than the header.
-Result<std::vector<TensorEntry>> read_header(const std::filesystem::path& path);
+/// A file, mapped into memory: nothing but its header is read until somebody looks at a tensor. A file that
+/// somebody truncates while it is mapped ends the process that reads it, as with every mapping.
+class File {
+ public:
+  /// Errors: io for a file that cannot be read or is malformed, or is a Git LFS pointer.
+  static Result<std::shared_ptr<const File>> open(const std::filesystem::path& path);
+  File(std::string name, std::span<const std::byte> mapped, std::vector<TensorEntry> tensors)
+      : name_(std::move(name)), mapped_(mapped), tensors_(std::move(tensors)) {}
+  File(const File&) = delete;
+  File& operator=(const File&) = delete;
+  ~File();
 
-/// The tensor's bytes, in memory aligned to 8 bytes; the vector's last word may be padded with zeros.
-Result<std::vector<std::uint64_t>> read_data(const std::filesystem::path& path, const TensorEntry& tensor);
+  [[nodiscard]] const std::string& name() const { return name_; }
+  [[nodiscard]] const std::vector<TensorEntry>& tensors() const { return tensors_; }
+  /// Of an entry of this file; aligned as the file has it.
+  [[nodiscard]] std::span<const std::byte> bytes(const TensorEntry& tensor) const {
+    return mapped_.subspan(tensor.begin, tensor.end - tensor.begin);
+  }
+
+ private:
+  std::string name_;
+  std::span<const std::byte> mapped_;
+  std::vector<TensorEntry> tensors_;
+};
+
+/// git-lfs, docs/spec.md: the first line of a pointer, and the length below which all of them are.
+inline bool is_lfs_pointer(std::string_view text) {
+  return text.size() < 1024 && text.starts_with("version https://git-lfs.github.com/spec/v1");
+}
+inline constexpr const char* lfs_pointer = "a Git LFS pointer, without the file's own bytes";
+inline constexpr const char* lfs_advice = "the file itself, as git lfs pull fetches it";
 
 /// Bytes of an element; 0 for a dtype that is not known here or has none of its own (sub-byte types).
 std::uint64_t element_bytes(std::string_view dtype);

@@ -90,9 +90,11 @@ Result<void> check_range(const Plan& plan, std::int64_t block, std::int64_t g) {
   if (plan.source.format == Format::gptq_v1) {
     const std::uint32_t bad = fifteens(stored_word(plan, block, g)) & rows_mask(plan, block);
     if (bad == 0) return {};
-    return fail_field(ErrorCode::unsupported, place(plan, 8 * block + std::countr_zero(bad) / 4, g),
-                      "15 as stored by GPTQ v1, which says 16 (or 0, by writers that let it wrap)",
-                      "at most 14, a zero point of 15: a nibble cannot hold 16");
+    return fail_field(
+        ErrorCode::unsupported, place(plan, 8 * block + std::countr_zero(bad) / 4, g),
+        "15 as stored by GPTQ v1, which says 16 (or 0, by writers that let it wrap)",
+        "at most 14, a zero point of 15: a nibble cannot hold 16; zero points that are stored as "
+        "they are make it gptq_v2, which holds a 15");
   }
   if (in_words(plan)) return {};
   for (std::int64_t n = 8 * block; n < 8 * block + rows_of(plan, block); ++n) {
@@ -105,14 +107,31 @@ Result<void> check_range(const Plan& plan, std::int64_t block, std::int64_t g) {
   return {};
 }
 
+/// Of a tensor that says something else than a symmetric source may. GPTQ writers have stored the zero points
+/// of one version and declared the other; then it is the version that is wrong.
+std::string advice(const Plan& plan) {
+  const Format format = plan.source.format;
+  if (format != Format::gptq_v1 && format != Format::gptq_v2) return "declare it asymmetric if it is not";
+  const bool v1 = format == Format::gptq_v1;
+  const std::string other = v1 ? "gptq_v2" : "gptq_v1";
+  const std::uint32_t eights = v1 ? all_eight : 0x77777777U;  // as the other version stores them
+  bool all = true;
+  for (std::int64_t g = 0; all && g < plan.destination.k / plan.destination.group; ++g)
+    for (std::int64_t block = 0; all && block < ceil_div(plan.destination.n, 8); ++block)
+      all = ((stored_word(plan, block, g) ^ eights) & rows_mask(plan, block)) == 0;
+  if (all) return "read as " + other + " they are 8 everywhere: declare that version";
+  return "declare it asymmetric if it is not, and " + other + " if zero points are stored " +
+         (v1 ? "as they are" : "minus one");
+}
+
 Result<void> check_symmetric(const Plan& plan, std::int64_t block, std::int64_t g) {
   const std::uint32_t word = tensor_word(plan, block, g);
   const std::uint32_t different = word ^ (all_eight & rows_mask(plan, block));
   if (different == 0) return {};
   const int lane = std::countr_zero(different) / 4;
-  const char* says = plan.source.zero_points_declared == ZeroPoints::symmetric
-                         ? "8, because the source is declared symmetric (declare it asymmetric if it is not)"
-                         : "8, because the destination is symmetric";
+  std::string says = "8, because the destination is symmetric";
+  if (plan.source.zero_points_declared == ZeroPoints::symmetric)
+    says = "8, because the source is declared symmetric (" + advice(plan) + ")";
   return fail_field(ErrorCode::invalid_argument, place(plan, 8 * block + lane, g),
                     std::to_string(word >> (4 * lane) & 15U), says);
 }

@@ -96,7 +96,7 @@ Result<CheckpointReport> run_checkpoint(const checkpoint::Layer& layer, Request 
   repack::Destination destination = repack::destination(request.problem);
   destination.gathers_activations = true;
   const auto plan = repack::plan(layer.source, destination);
-  if (!plan) return std::unexpected(plan.error());
+  if (!plan) return std::unexpected(layer.in_names_of_file(plan.error()));
   PackedRows weights = room(plan->weights), scales = room(plan->scales),
              zero_points = room(plan->zero_points);
   if (auto ok = repack::run(*plan, {weights.bytes, scales.bytes, zero_points.bytes}); !ok)

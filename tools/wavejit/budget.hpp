@@ -26,7 +26,7 @@ using Served = std::variant<NoKernel, templates::kquant::Problem, templates::Pro
 struct WeightRow {
   std::string name;                 ///< of the tensor; of a checkpoint's quantised layer, the layer
   std::string type;                 ///< "q4_k", "BF16", "awq g128"
-  std::vector<std::int64_t> shape;  ///< as the file has it
+  std::vector<std::int64_t> shape;  ///< as the file has it; empty where no layer could be read
   std::uint64_t stored_bytes = 0;
   double bytes = 0;     ///< read per token: of experts, those that are used, on average
   double launches = 1;  ///< of the kernel per token
@@ -43,8 +43,9 @@ struct Budget {
 /// expert_used_count; nothing of the layers that predict further tokens (nextn_predict_layers).
 Budget budget_of(const gguf::File& file);
 
-/// The same of a folder of safetensors with W4A16 layers; experts and tied embeddings by config.json.
-/// Errors: those of checkpoint::read_inventory and read_layer.
+/// The same of a folder of safetensors with W4A16 layers; experts and tied embeddings by config.json. A layer
+/// that checkpoint::read_layer refuses has its message for a reason. Errors: those of
+/// checkpoint::read_inventory.
 Result<Budget> budget_of(const std::filesystem::path& folder);
 
 }  // namespace wavejit::tools

@@ -56,35 +56,37 @@ class Reader {
     budget_.architecture = inventory.config.method;
   }
 
-  Result<Budget> read() {
-    for (const std::string& name : cp::quantised_layers(inventory_))
-      if (auto ok = add_layer(name); !ok) return std::unexpected(ok.error());
+  Budget read() {
+    for (const std::string& name : cp::quantised_layers(inventory_)) add_layer(name);
     for (const auto& [name, place] : inventory_.tensors)
       if (!taken_.contains(name)) add_tensor(place.entry);
     if (experts_.unknown)
       budget_.notes.emplace_back(
           "config.json does not say num_experts and num_experts_per_tok: all experts are counted.");
+    for (const std::string& note : inventory_.notes) budget_.notes.push_back(note + ".");
     return std::move(budget_);
   }
 
  private:
-  Result<void> add_layer(const std::string& name) {
-    const auto layer = cp::read_layer(inventory_, name, {}, cp::Load::shapes);
-    if (!layer) return std::unexpected(layer.error());
+  /// Served as `run` would serve it, or with the reason why not.
+  void add_layer(const std::string& name) {
+    const auto layer = cp::read_layer(inventory_, name);
+    const cp::Stored stored = cp::stored_layer(inventory_, name);
     WeightRow row;
     row.name = name;
-    row.type = fmt::format("{} g{}", repack::name(layer->source.format), layer->group);
-    row.shape = {layer->n, layer->k};
-    for (const std::string& tensor : layer->tensors) {
-      const cp::TensorEntry& e = inventory_.tensors.find(tensor)->second.entry;
-      row.stored_bytes += e.end - e.begin;
-      taken_.insert(tensor);
-    }
+    row.stored_bytes = stored.bytes;
+    taken_.insert(stored.tensors.begin(), stored.tensors.end());
     row.launches = experts_.share(name);
     row.bytes = row.launches * static_cast<double>(row.stored_bytes);
-    row.served = problem_of(*layer);
+    if (layer) {
+      row.type = fmt::format("{} g{}", repack::name(layer->source.format), layer->group);
+      row.shape = {layer->n, layer->k};
+      row.served = problem_of(*layer);
+    } else {
+      row.type = budget_.architecture.empty() ? "packed" : budget_.architecture;
+      row.served = NoKernel{layer.error().message};
+    }
     budget_.rows.push_back(std::move(row));
-    return {};
   }
 
   void add_tensor(const cp::TensorEntry& e) {
@@ -105,9 +107,17 @@ class Reader {
     } else if (e.shape.size() < 2) {
       row.served = NoKernel{"a vector, no product"};
     } else {
-      row.served = NoKernel{fmt::format("no kernel for weights of type {}", e.dtype)};
+      row.served = NoKernel{fmt::format("no kernel for weights of type {}{}", e.dtype, method_of(e))};
     }
     budget_.rows.push_back(std::move(row));
+  }
+
+  /// Of what is no float: why the method that stored it is not served.
+  [[nodiscard]] std::string method_of(const cp::TensorEntry& e) const {
+    if (e.dtype == "F16" || e.dtype == "BF16" || e.dtype == "F32") return "";
+    const auto said = inventory_.config.of(e.name.substr(0, e.name.rfind('.')));
+    if (!said) return fmt::format(" ({})", said.error().message);
+    return said->refusal ? fmt::format(" ({})", said->refusal->message) : "";
   }
 
   [[nodiscard]] bool tied() const {

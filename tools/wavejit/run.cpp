@@ -350,8 +350,10 @@ Action add_run(CLI::App& app) {
       "Run any code object: a JSON file with grid, block and arguments (tools/wavejit/launch_file.hpp)");
   app.add_option("--checkpoint", options->checkpoint,
                  "Run a layer of this folder of .safetensors (and config.json), repacked");
-  app.add_option("--layer", options->layer,
-                 "With --checkpoint: the layer, such as model.layers.0.mlp.down_proj");
+  app.add_option(
+      "--layer", options->layer,
+      "With --checkpoint: the layer, such as model.layers.0.mlp.down_proj, or of experts in one tensor "
+      "'model.layers.0.mlp.experts.gate_up_proj[3]'");
   app.add_option("--format", options->format,
                  "With --checkpoint: auto, awq, gptq, gptq_v1, gptq_v2, compressed-tensors, plain, mslk")
       ->capture_default_str();

@@ -2,6 +2,7 @@
 // The header of a safetensors file: what the format's description allows is read, everything else is an error
 // that names the file and the part, and nothing that a file says makes the reader touch bytes it does not
 // have (a span of exactly the file's bytes, so that a sanitizer sees one too many).
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <random>
 
@@ -67,20 +68,25 @@ TEST_CASE("a header is read", "[checkpoint]") {
   CHECK(tensors->at(3).end == file.size());
 }
 
-TEST_CASE("a file is read from disk, its data aligned", "[checkpoint]") {
+TEST_CASE("a file is read from disk", "[checkpoint]") {
   const Folder folder;
   NamedTensor odd = zeros("odd", "U8", {3}, 3);
   NamedTensor words = zeros("words", "I32", {2}, 8);
   for (std::size_t i = 0; i < 8; ++i) words.bytes[i] = static_cast<std::byte>(i + 1);
   folder.write("x.safetensors", safetensors({odd, words}));
-  const auto tensors = read_header(folder.path() / "x.safetensors");
-  REQUIRE(tensors);
-  const auto data = read_data(folder.path() / "x.safetensors", tensors->at(1));
-  REQUIRE(data);
-  CHECK(*data == std::vector<std::uint64_t>{0x0807060504030201});
-  const auto absent = read_header(folder.path() / "y.safetensors");
-  REQUIRE_FALSE(absent);
-  CHECK(absent.error().message.find("y.safetensors") != std::string::npos);
+  const auto file = File::open(folder.path() / "x.safetensors");
+  REQUIRE(file);
+  CHECK((*file)->name() == "x.safetensors");
+  CHECK(std::ranges::equal((*file)->bytes((*file)->tensors().at(1)), words.bytes));
+  for (const char* name : {"y.safetensors", "."}) {
+    const auto absent = File::open(folder.path() / name);
+    REQUIRE_FALSE(absent);
+    CHECK(absent.error().message.find(name) != std::string::npos);
+  }
+  folder.write("empty.safetensors", "");
+  const auto empty = File::open(folder.path() / "empty.safetensors");
+  REQUIRE_FALSE(empty);
+  CHECK(empty.error().message.find("at least 8") != std::string::npos);
 }
 
 TEST_CASE("a header that lies is refused by part", "[checkpoint]") {
@@ -89,7 +95,7 @@ TEST_CASE("a header that lies is refused by part", "[checkpoint]") {
   refused(std::string(8, '\xFF'), "the header's length", "18446744073709551615 bytes");
   refused(std::string("\x09\0\0\0\0\0\0\0{}", 10), "the header's length", "9 bytes");
   refused(std::string(8, '\0') + "{}", "the header's length", "0 bytes");
-  header_refused("{ ", "the header", "no JSON");
+  header_refused("{ ", "the header", "not JSON");
   header_refused("[]", "the header", "[]");
   header_refused("{\"a\":[[[[[[1]]]]]]}", "the header", "nested deeper");
   header_refused(R"({"a":7})", "tensor \"a\"", "7");

@@ -108,12 +108,12 @@ TEST_CASE("layers of every format run within the oracle's bars", "[checkpoint][r
       {Format::awq, {.zero_points = true}, 64, {{"quant_method", "awq"}, {"bits", 4}, {"zero_point", true}}},
       {Format::gptq_v1, {.zero_points = true}, 32, gptq_v1},
       {Format::gptq_v2, {.zero_points = true}, 128, gptq_v2},
-      {Format::gptq_v1, {}, 128, nullptr},
-      {Format::compressed_tensors, {.scale_type = Dtype::bf16}, 32, nullptr},
+      {Format::gptq_v1, {}, 128, nullptr, "gptq"},
+      {Format::compressed_tensors, {.scale_type = Dtype::bf16}, 32, nullptr, "compressed-tensors"},
       {Format::compressed_tensors, {.zero_points = true, .scale_type = Dtype::bf16}, 256, nullptr},
       {Format::row_major, {.zero_points = true}, 128, nullptr},
-      {Format::row_major, {.weight_type = Dtype::u8}, 64, nullptr},
-      {Format::mslk, {.zero_points = true, .scale_type = Dtype::bf16}, 64, nullptr},
+      {Format::row_major, {.weight_type = Dtype::u8}, 64, nullptr, "plain"},
+      {Format::mslk, {.zero_points = true, .scale_type = Dtype::bf16}, 64, nullptr, "mslk"},
   };
   int i = 0;
   for (const Sample& s : samples)
@@ -176,7 +176,7 @@ TEST_CASE("row 8 end to end: a stored 15 of GPTQ v1 is refused, 14 is z = 15 and
   const auto refused = ran(c, {.x = one}, gptq_v1);
   REQUIRE_FALSE(refused);
   CHECK(refused.error().code == ErrorCode::unsupported);
-  CHECK(refused.error().field == "zero_points[group 0, column 0]");
+  CHECK(refused.error().field == "model.layers.0.proj.qzeros[group 0, column 0]");
   CHECK(refused.error().message.find("15") != std::string::npos);
   c.zero_points->set(0, 0, 0x7777777E);
   const auto r = right(ran(c, {.x = one}, gptq_v1));
@@ -222,7 +222,7 @@ TEST_CASE("row 11 end to end: zero points as floats are refused", "[checkpoint][
   c.zero_points = Matrix(Dtype::f16, 16, 2);
   const auto refused = ran(c, {.x = one});
   REQUIRE_FALSE(refused);
-  CHECK(refused.error().field == "zero_points.dtype");
+  CHECK(refused.error().field == "model.layers.0.proj.qzeros.dtype");
   CHECK(refused.error().given == "f16");
 }
 
@@ -240,7 +240,7 @@ TEST_CASE("row 12 end to end: redundant zero points of a symmetric checkpoint ch
   c.zero_points->set(1, 3, 0x77577777);
   const auto refused = ran(c, {.m = 5}, config);
   REQUIRE_FALSE(refused);
-  CHECK(refused.error().field == "zero_points[group 1, column 29]");
+  CHECK(refused.error().field == "model.layers.0.proj.qzeros[group 1, column 29]");
 }
 
 TEST_CASE("row 13 end to end: N = 12 uses the low nibbles of the last word", "[checkpoint][run][cases]") {
@@ -286,6 +286,6 @@ TEST_CASE("row 55 end to end: a row shard of act-order is refused at plan time",
     const auto refused = ran(c, {.type = type}, config);
     REQUIRE_FALSE(refused);
     CHECK(refused.error().code == ErrorCode::unsupported);
-    CHECK(refused.error().field == "g_idx[0]");
+    CHECK(refused.error().field == "model.layers.0.proj.g_idx[0]");
   }
 }
