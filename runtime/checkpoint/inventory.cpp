@@ -40,6 +40,9 @@ Result<Listing> list(const fs::path& folder) {
   return all;
 }
 
+/// More than any checkpoint has: a name may claim 99999.
+constexpr int most_parts = 2000;
+
 class Builder {
  public:
   Result<Inventory> build(const fs::path& folder) {
@@ -61,6 +64,8 @@ class Builder {
     if (!listing->index.empty())
       if (auto ok = place_by_index(listing->index); !ok) return std::unexpected(ok.error());
     place_the_rest(stale_ ? "" : listing->index.filename().string());
+    if (named_.empty()) count_parts();
+    for (const std::string& file : all_.missing) all_.notes.push_back(fmt::format("{} is missing", file));
     for (const auto& [name, error] : broken_) all_.notes.push_back(error.message);
     if (all_.tensors.empty() && !broken_.empty()) return std::unexpected(broken_.begin()->second);
     return std::move(all_);
@@ -136,6 +141,24 @@ class Builder {
                             "in one file, or placed by a model.safetensors.index.json");
     all_.tensors.erase(it);
     refuse(e.name, std::move(error));
+  }
+
+  /// NAME-00001-of-00003.safetensors and the others of its kind.
+  void count_parts() {
+    constexpr std::string_view of = "-of-", suffix = ".safetensors";
+    constexpr std::size_t digits = 5, end = 2 * digits + of.size() + suffix.size();
+    std::set<std::string> expected;
+    for (const auto& [name, file] : files_) {
+      if (name.size() <= end || name.substr(name.size() - end + digits, of.size()) != of) continue;
+      const std::string total = name.substr(name.size() - digits - suffix.size(), digits);
+      if (total.find_first_not_of("0123456789") != std::string::npos || std::stoi(total) > most_parts)
+        continue;
+      for (int i = 1; i <= std::stoi(total); ++i)
+        expected.insert(
+            fmt::format("{}{:05}{}{}{}", name.substr(0, name.size() - end), i, of, total, suffix));
+    }
+    for (const std::string& name : expected)
+      if (!files_.contains(name) && !broken_.contains(name)) all_.missing.push_back(name);
   }
 
   void refuse(const std::string& tensor, std::unexpected<Error> error) {

@@ -25,6 +25,9 @@ struct Inventory {
   std::map<std::string, PlacedTensor, std::less<>> tensors;
   /// Tensors that are named and cannot be read: their file is missing or broken, or several have them.
   std::map<std::string, Error, std::less<>> unreadable;
+  /// Without an index: files that others' names count (-00001-of-00003) and that are not there. What they
+  /// hold nobody says.
+  std::vector<std::string> missing;
   std::vector<std::string> notes;  ///< clauses: files that were left out or could not be read
 };
 

@@ -88,7 +88,9 @@ class Reader {
            it != folder_.tensors.end() && it->first.starts_with(prefix) && names.size() < 8; ++it)
         names.push_back(it->first);
     }
-    return names.empty() ? "absent" : fmt::format("with only {}", fmt::join(names, ", "));
+    std::string text = names.empty() ? "absent" : fmt::format("with only {}", fmt::join(names, ", "));
+    if (!folder_.missing.empty()) text += fmt::format(" where {} is missing", folder_.missing.front());
+    return text;
   }
 
   /// Layers that there are, for the one who mistyped.
@@ -114,7 +116,8 @@ class Reader {
     named_ = wanted.format || wanted.any_gptq;
     if (!packed) {
       const bool floats = weights != nullptr && weights->entry.dtype.find("F8") == std::string::npos;
-      if (said_.refusal && !floats && present() != "absent") return std::unexpected(*said_.refusal);
+      if (said_.refusal && !floats && !present().starts_with("absent"))
+        return std::unexpected(*said_.refusal);
       return bad(layer_field(), present(), known());
     }
     if (said_.refusal && !(named_ && said_.format_may_be_named)) return std::unexpected(*said_.refusal);
@@ -395,6 +398,9 @@ class Reader {
     const bool symmetric = said_.symmetric.value_or(!layer_.source.zero_points.has_value());
     layer_.source.zero_points_declared =
         symmetric ? repack::ZeroPoints::symmetric : repack::ZeroPoints::asymmetric;
+    if (!said_.symmetric && symmetric && !folder_.missing.empty())
+      return fail(ErrorCode::io, fmt::format("{} is missing, and may hold zero points of {}",
+                                             folder_.missing.front(), layer_.name));
     // A symmetric layer without the tensor is common; an asymmetric one cannot be read without it.
     if (!symmetric && !layer_.source.zero_points)
       return bad(layer_field(), "without zero points",

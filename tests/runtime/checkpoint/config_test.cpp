@@ -338,6 +338,20 @@ TEST_CASE("the index says which file a tensor is in, and what is missing blocks 
   refused(read(folder, "b"), {"model-2.safetensors is missing"});
 }
 
+TEST_CASE("names of files count the parts that there should be", "[checkpoint]") {
+  const Folder folder;
+  Tensors all;
+  add(all, random_checkpoint(Format::awq, 72, 256, 64, {.zero_points = true}, 3), "l");
+  const NamedTensor zero_points = all.back();
+  all.pop_back();
+  folder.write("model-00001-of-00002.safetensors", safetensors(all));
+  // Without its zero points this would be another, symmetric layer.
+  refused(read(folder, "l"), {"model-00002-of-00002.safetensors is missing", "zero points of l"});
+  refused(read(folder, "m"), {"layer m is absent where model-00002-of-00002.safetensors is missing"});
+  folder.write("model-00002-of-00002.safetensors", safetensors({zero_points}));
+  sized(read(folder, "l"), Format::awq, 72, 256, 64);
+}
+
 TEST_CASE("files that macOS leaves beside others are no part of a folder", "[checkpoint]") {
   const Folder folder;
   Tensors all;

@@ -83,6 +83,10 @@ TEST_CASE("A tuning database survives its text and merges machines", "[engine][t
 TEST_CASE("What is no tuning database is refused with its place", "[engine][tuning]") {
   for (const char* text : {"", "[]", "{}", R"({"wavejit_tuning": 2, "entries": []})"})
     CHECK_FALSE(TuningDatabase::parse(text));
+  const std::string deep = std::string(60000, '[') + std::string(60000, ']');
+  const auto nested = TuningDatabase::parse(R"({"wavejit_tuning": 1, "entries": [], "a": )" + deep + "}");
+  REQUIRE_FALSE(nested);
+  CHECK(nested.error().given == "nested deeper than 64");
   const auto bad = TuningDatabase::parse(R"({"wavejit_tuning": 1, "entries": [{"target_id": 1}]})");
   REQUIRE_FALSE(bad);
   CHECK(bad.error().message.find("entries[0]") != std::string::npos);
