@@ -34,8 +34,10 @@ Engine::Engine(const Plan& plan, const Residency& residency, const target::Targe
     w.workgroup = i / residency.waves;
     w.number = i % residency.waves;
     const unsigned per_cu = target.simds_per_wgp / cus_;
-    w.simd = residency.wgp_mode || cus_ == 1 ? i % target.simds_per_wgp
-                                             : w.workgroup % cus_ * per_cu + w.number % per_cu;
+    // In CU mode workgroups take the CUs in turn, and the waves of those of one CU its SIMDs.
+    w.simd = residency.wgp_mode || cus_ == 1
+                 ? i % target.simds_per_wgp
+                 : w.workgroup % cus_ * per_cu + (w.workgroup / cus_ * residency.waves + w.number) % per_cu;
     w.cu = w.simd / per_cu;
     w.ready.resize(any->atom_count);
   }

@@ -77,8 +77,8 @@ struct Estimate {
   std::string_view binds;  ///< "matrix", "VALU", "LDS", "memory", "latency" or "DRAM"
 };
 
-/// `code`: all instructions of the kernel, labels holding indices. Errors: invalid_argument when there is
-/// no loop with matrix or dot instructions, out_of_registers or out_of_lds when no workgroup fits.
+/// `code`: all instructions of the kernel, labels holding indices; a kernel without a loop is its own body,
+/// run once (hot_stretches). Errors: out_of_registers when no workgroup fits.
 Result<Estimate> estimate(std::span<const isa::Instruction> code, const KernelFacts& facts,
                           const LaunchShape& shape, const target::Target& target,
                           std::span<const AccessNote> notes = {}, const RunOptions& options = {});

@@ -221,6 +221,18 @@ std::vector<Instruction> body(std::span<const Instruction> code, const Loop& loo
   return result;
 }
 
+Stretches hot_stretches(std::span<const Instruction> code) {
+  if (const auto loop = hot_loop(code)) return split(code, loop->own);
+  Stretches whole = split(code, {});
+  whole.body.swap(whole.prologue);
+  // A wave's end repeats nothing.
+  if (!whole.body.empty() && code[whole.body.back()].op == Opcode::s_endpgm) {
+    whole.epilogue.push_back(whole.body.back());
+    whole.body.pop_back();
+  }
+  return whole;
+}
+
 std::vector<Instruction> flatten(const ir::Kernel& kernel) {
   std::vector<std::uint32_t> first;
   std::vector<Instruction> code;

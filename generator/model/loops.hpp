@@ -14,6 +14,7 @@
 
 #include "generator/ir/kernel.hpp"
 #include "generator/isa/instruction.hpp"
+#include "generator/model/steps.hpp"
 
 namespace wavejit::model {
 
@@ -30,6 +31,10 @@ std::vector<Loop> loops(std::span<const isa::Instruction> code);
 /// v_dot8, then most VALU. Loops behind an s_endpgm from which control goes back in front of it do not count:
 /// rare cases lie there (activations that are not finite). Nothing when the code has no other loop.
 std::optional<Loop> hot_loop(std::span<const isa::Instruction> code);
+
+/// The hot loop and what lies around it. Of a kernel without one (a K that needs one pass only unrolls it
+/// away) the whole path to its end is the body, which each workgroup runs once.
+Stretches hot_stretches(std::span<const isa::Instruction> code);
 
 /// The loop's own instructions.
 std::vector<isa::Instruction> body(std::span<const isa::Instruction> code, const Loop& loop);

@@ -80,8 +80,8 @@ struct Steps {
 struct Stretches {
   std::vector<std::size_t> prologue, body, epilogue;  ///< instruction indices
 };
-/// Splits `code` at the loop. Forward branches are taken as not taken, jumps are followed, and loops other
-/// than the hot one count once.
+/// Splits `code` at the loop; without one all is prologue. Forward branches are taken as not taken, jumps are
+/// followed, and loops other than the hot one count once.
 Stretches split(std::span<const isa::Instruction> code, std::span<const std::size_t> loop_body);
 
 /// One instruction that a recorded wave executed, with what this execution cost.

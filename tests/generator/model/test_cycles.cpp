@@ -3,6 +3,8 @@
 // loops whose clocks can be counted by hand.
 #include <catch2/catch.hpp>
 #include <cmath>
+#include <map>
+#include <set>
 
 #include "generator/model/estimate.hpp"
 #include "generator/model/measurements.hpp"
@@ -98,4 +100,56 @@ TEST_CASE("whole workgroups fit a WGP by registers, LDS and waves", "[model]") {
   const auto code =
       code_of("v_wmma_f32_16x16x16_bf16 v[0:7], v[8:15], v[16:23], v[0:7]\ns_cbranch_scc1 .Lbody", gfx1151);
   CHECK_FALSE(model::estimate(code, {96, 0, 0, 256, true}, {}, gfx1151));
+}
+
+TEST_CASE("waves spread over all SIMDs that their mode allows", "[model]") {
+  struct Machine {
+    const char* target;
+    bool wgp_mode;
+    unsigned cus;  ///< among which a workgroup's waves must not be divided
+  };
+  const auto m =
+      GENERATE(Machine{"gfx1151", true, 1}, Machine{"gfx1151", false, 2}, Machine{"gfx1201", true, 1},
+               Machine{"gfx1201", false, 2}, Machine{"gfx942", true, 1}, Machine{"gfx942", false, 1});
+  const target::Target& target = test::table(m.target);
+  const auto body = body_of(code_of("v_mov_b32 v0, v1\n", target), target);
+  for (unsigned waves = 1; waves <= 16; ++waves)
+    for (unsigned workgroups = 1; workgroups * waves <= 32; ++workgroups) {
+      CAPTURE(m.target, m.wgp_mode, waves, workgroups);
+      std::vector<model::IssueEvent> trace;
+      model::run_workgroups(body, 1, workgroups, {workgroups, waves, m.wgp_mode}, target, &trace, 10'000);
+      std::map<std::pair<unsigned, unsigned>, unsigned> placed;
+      for (const model::IssueEvent& e : trace) placed[{e.workgroup, e.wave}] = e.simd;
+      REQUIRE(placed.size() == workgroups * waves);
+      constexpr unsigned simds = 4;  // of a WGP, of a CU on CDNA
+      std::vector<unsigned> count(simds);
+      std::map<unsigned, std::set<unsigned>> cus_of;
+      for (const auto& [wave, simd] : placed) {
+        ++count.at(simd);
+        cus_of[wave.first].insert(simd / (simds / m.cus));
+      }
+      std::vector<unsigned> groups(m.cus);
+      for (const auto& [group, cus] : cus_of) {
+        REQUIRE(cus.size() == 1);
+        ++groups.at(*cus.begin());
+      }
+      CHECK(std::ranges::max(groups) - std::ranges::min(groups) <= 1);
+      for (unsigned cu = 0; cu < m.cus; ++cu) {
+        const auto own = std::span(count).subspan(cu * (simds / m.cus), simds / m.cus);
+        CHECK(std::ranges::max(own) - std::ranges::min(own) <= 1);
+      }
+    }
+}
+
+TEST_CASE("a kernel without a loop is played whole, once a workgroup", "[model]") {
+  const target::Target& gfx1151 = test::table("gfx1151");
+  std::string text;
+  for (unsigned i = 0; i < 100; ++i) text += "v_mov_b32 v" + std::to_string(i % 8) + ", v9\n";
+  // 100 clocks of one of four SIMDs: 25 a workgroup, 640 of them on each of 20 WGPs.
+  const auto e =
+      model::estimate(code_of(text, gfx1151), {16, 0, 0, 1, false}, {.workgroups = 20 * 640}, gfx1151);
+  REQUIRE(e);
+  CHECK(e->cycles_per_iteration == Approx(25).epsilon(0.02));
+  // 64 at once share what starting one takes, as estimate.hpp adds it.
+  CHECK(e->computing_cycles == Approx(640 * (25 + gfx1151.timing.workgroup_start / 64.0)).epsilon(0.02));
 }
