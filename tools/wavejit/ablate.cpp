@@ -78,8 +78,9 @@ Result<void> ablate(const Options& options) {
       if (!options.json) fmt::print("{:24} {}\n", row.name, m.error().message);
       continue;
     }
-    const auto loop = model::hot_loop(m->code);
-    const model::Mix mix = model::mix(model::body(m->code, *loop));
+    std::vector<isa::Instruction> body;
+    for (const std::size_t i : model::hot_stretches(m->code).body) body.push_back(m->code[i]);
+    const model::Mix mix = model::mix(body);
     const model::Estimate& e = m->estimate;
     if (first == 0) first = e.time_us;
     if (options.json) {

@@ -42,46 +42,14 @@ Result<Decoded> decode(std::span<const std::uint8_t> code_object) {
   return d;
 }
 
-/// Trips of the kernel's loop over superblocks; 0 where a row has too few for one.
-std::uint64_t trips_of(const templates::GeneratedKernel& kernel) {
-  for (const ir::Block& block : kernel.ir.blocks)
-    if (block.is_loop_body) return static_cast<std::uint64_t>(block.trip_count);
-  return 0;
-}
-
-double bytes_of(const kquant::Problem& p) {
-  return static_cast<double>(kquant::row_bytes(p) * p.n + kquant::activation_row_bytes(p) * p.m +
-                             4 * p.n * p.m);
-}
-
-Result<model::Estimate> estimate(const templates::GeneratedKernel& kernel, const kquant::Problem& p,
-                                 const target::Target& target) {
-  const auto launch =
-      templates::launch(kernel.problem, kernel.config, target, p.m, harness::kquant::product_stage);
-  if (!launch) return std::unexpected(launch.error());
-  const auto decoded = decode(kernel.code_object);
-  if (!decoded) return std::unexpected(decoded.error());
-  model::KernelFacts facts;
-  facts.vgprs = kernel.ir.vgprs_used;
-  facts.wgp_mode = false;
-  model::LaunchShape shape;
-  shape.workgroups = launch->grid[0];
-  shape.iterations = trips_of(kernel);
-  shape.useful_flop = 2.0 * static_cast<double>(p.n) * static_cast<double>(p.k) * p.m;
-  shape.dram_bytes = bytes_of(p);
-  return model::estimate(decoded->code, facts, shape, target);
-}
-
-Result<model::Estimate> estimate(const PreparedKernel& prepared, const target::Target& target) {
-  const templates::GeneratedKernel& k = prepared.kernel;
-  const model::LaunchShape shape = shape_of(k.problem, k.config, prepared.launch, 1, prepared.iterations);
-  const auto stretches = prepared.stretches();
-  if (stretches) return model::estimate(*stretches, prepared.facts, shape, target);
-  // A K too short for a loop has no steady state: the bytes' own time stands for it.
-  model::Estimate e;
-  e.time_us = shape.dram_bytes / target.timing.dram_gigabytes * 1e-3;
-  e.binds = "DRAM";
-  return e;
+/// The time that `wavejit explain` says, of all kernels of the launch.
+Result<void> take_time(Price& price, const ModelledKernel& product, std::int64_t m) {
+  const templates::GeneratedKernel& k = product.kernel;
+  const auto others = other_kernels_us(k.problem, k.config, *k.target, m, k.stage);
+  if (!others) return std::unexpected(others.error());
+  price.time_us = product.estimate.time_us + *others;
+  price.binds = product.estimate.binds;
+  return {};
 }
 
 /// Of the lanes of workgroup 0's memory loads, those that moved nothing.
@@ -137,14 +105,13 @@ Result<Price> Prices::price(const kquant::Problem& problem) {
                                          .waves_per_simd = kernel->config.waves_per_simd});
   if (!idle) return std::unexpected(idle.error());
   price.idle = *idle;
-  // Rows too short for a loop have no steady state to model: the bytes' own time stands for them.
-  price.time_us = dram_us(bytes_of(problem));
-  price.binds = "DRAM";
-  if (trips_of(*kernel) == 0) return price;
-  const auto e = estimate(*kernel, problem, target_);
-  if (!e) return std::unexpected(e.error());
-  price.time_us = e->time_us;
-  price.binds = e->binds;
+  const auto normal = templates::normalise(kquant::common_problem(problem), target_);
+  if (!normal) return std::unexpected(normal.error());
+  const auto config = templates::select_config(*normal, target_, problem.m);
+  if (!config) return std::unexpected(config.error());
+  const auto modelled = model_generated(*normal, *config, target_, problem.m);
+  if (!modelled) return std::unexpected(modelled.error());
+  if (auto ok = take_time(price, *modelled, problem.m); !ok) return std::unexpected(ok.error());
   return price;
 }
 
@@ -157,13 +124,13 @@ Result<Price> Prices::price(const templates::Problem& problem) {
   if (!normal) return refuse(normal.error());
   const auto config = templates::select_config(*normal, target_, 1);
   if (!config) return refuse(config.error());
-  const auto prepared = prepare_generated(*normal, *config, target_, 1);
-  if (!prepared) return refuse(prepared.error());
-  const auto idle = idle_loads(*prepared, target_);
+  const auto modelled = model_generated(*normal, *config, target_, 1);
+  if (!modelled) return refuse(modelled.error());
+  const auto idle = idle_loads(*modelled, target_);
   if (!idle) return std::unexpected(idle.error());
-  const auto e = estimate(*prepared, target_);
-  if (!e) return std::unexpected(e.error());
-  return Price{"w4a16", {}, *idle, e->time_us, std::string(e->binds)};
+  Price price{.arm = "w4a16", .because = {}, .idle = *idle, .time_us = {}, .binds = {}};
+  if (auto ok = take_time(price, *modelled, 1); !ok) return std::unexpected(ok.error());
+  return price;
 }
 
 Result<Price> Prices::of(const Served& served) {

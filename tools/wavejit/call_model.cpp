@@ -66,9 +66,7 @@ Result<void> play(StageModel& s, const PreparedKernel& kernel, const target::Tar
 Result<double> estimated_us(PreparedKernel& kernel, model::LaunchShape shape, const target::Target& target) {
   if (auto ok = measure_accesses(kernel); !ok) return std::unexpected(ok.error());
   shape.iterations = kernel.iterations;
-  const auto stretches = kernel.stretches();
-  if (!stretches) return std::unexpected(stretches.error());
-  const auto e = model::estimate(*stretches, kernel.facts, shape, target);
+  const auto e = model::estimate(kernel.stretches(), kernel.facts, shape, target);
   if (!e) return std::unexpected(e.error());
   return microseconds(e->computing_cycles, target);
 }

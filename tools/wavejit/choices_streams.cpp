@@ -24,7 +24,6 @@ struct Timed {
 
 struct CaseTimes {
   std::vector<Timed> timed;
-  std::size_t skipped = 0;  ///< Configs whose kernel has no loop (short reductions)
   Agreement quick, model;
   double chosen_over_best = 0;  ///< by streams
 };
@@ -68,13 +67,8 @@ Result<CaseTimes> time_case(const ChoiceCase& c, unsigned count, const target::T
             .quick = r.time_us * target.timing.clock_megahertz};
     const auto kernel = prepare_generated(*problem, config, target, c.m);
     if (!kernel) return std::unexpected(kernel.error());
-    const auto stretches = kernel->stretches();
-    if (!stretches) {
-      ++result.skipped;
-      continue;
-    }
     const auto estimate =
-        model::estimate(*stretches, kernel->facts,
+        model::estimate(kernel->stretches(), kernel->facts,
                         shape_of(*problem, config, kernel->launch, c.m, kernel->iterations), target);
     if (!estimate) return std::unexpected(estimate.error());
     t.model = estimate->launch_cycles;
@@ -132,7 +126,7 @@ void print_case(const ChoiceCase& c, const CaseTimes& times) {
 
 /// Sums over the cases.
 struct Summary {
-  std::size_t cases = 0, configs = 0, skipped = 0, best = 0;
+  std::size_t cases = 0, configs = 0, best = 0;
   Agreement quick, model;
   double quick_tau = 0, model_tau = 0, worst_choice = 1, mean_choice = 0;
   double quick_regret = 0, model_regret = 0;
@@ -140,7 +134,6 @@ struct Summary {
   void add(const CaseTimes& t) {
     ++cases;
     configs += t.timed.size();
-    skipped += t.skipped;
     best += t.chosen_over_best < 1.02 ? 1 : 0;
     quick.pairs += t.quick.pairs;
     quick.right += t.quick.right;
@@ -168,7 +161,6 @@ void print(const Summary& s) {
   fmt::print(
       "  the choice is within 2 % of the sample's best in {} of {} cases; mean {:+.2f} %, worst {:+.2f} %\n",
       s.best, s.cases, 100 * (s.mean_choice / n - 1), 100 * (s.worst_choice - 1));
-  if (s.skipped > 0) fmt::print("  {} Configs without a loop left out\n", s.skipped);
 }
 
 }  // namespace

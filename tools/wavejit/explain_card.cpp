@@ -38,8 +38,9 @@ std::string occupancy(const Report& r) {
 
 std::string instructions(const Report& r) {
   const model::Mix& m = r.mix;
-  std::string text =
-      fmt::format("{} instructions: {} matrix, {} other VALU", m.total(), m.matrix, m.other_valu());
+  std::string text = fmt::format("{}{} instructions: {} matrix, {} other VALU",
+                                 r.looped ? "" : "none, the whole kernel stands for it: ", m.total(),
+                                 m.matrix, m.other_valu());
   if (m.compare_select > 0) text += fmt::format(" ({} of them compare/select)", m.compare_select);
   text += fmt::format(
       ", {} scalar, {} + {} LDS load + store, {} + {} memory load + store, {} barrier{}, {} wait{}",
@@ -100,12 +101,17 @@ std::string iteration(const Report& r) {
 std::string launch(const Report& r) {
   if (!r.subject.shape) return "not known: no launch was given";
   const model::Estimate& e = r.estimate;
-  return fmt::format(
-      "{:.0f} us, {:.1f} TFLOP/s at {:.0f} MHz; {} workgroups of {} iterations, {:.2f} rounds; {:.0f} clocks "
-      "a "
-      "workgroup outside the loop",
-      e.time_us, e.tflops, r.subject.target->timing.clock_megahertz, r.subject.shape->workgroups,
-      e.iterations, e.rounds, e.overhead_cycles);
+  std::string all;
+  if (r.subject.kernels > 1)
+    all = fmt::format("{:.1f} us for {} kernels; this one ", e.time_us + r.subject.others_us,
+                      r.subject.kernels);
+  return all + fmt::format(
+                   "{:.1f} us, {:.1f} TFLOP/s at {:.0f} MHz; {} workgroups of {} iterations, {:.2f} rounds; "
+                   "{:.0f} clocks "
+                   "a "
+                   "workgroup outside the loop",
+                   e.time_us, e.tflops, r.subject.target->timing.clock_megahertz, r.subject.shape->workgroups,
+                   e.iterations, e.rounds, e.overhead_cycles);
 }
 
 std::string waste(const Report& r) {

@@ -28,6 +28,21 @@ void print_rank(std::FILE* to, std::size_t place, const templates::RankedConfig&
       r.launch.resident, r.launch.per_step, r.launch.binds, r.member ? ", of the portfolio" : "", mark);
 }
 
+/// The same time that `wavejit explain` says.
+void print_modelled(std::FILE* to, const Job& job, const templates::Config& config) {
+  const std::int64_t m = std::min(job.m, templates::most_rows(job.problem));
+  const auto us = tools::modelled_us(job.problem, config, *job.target, m);
+  if (us) return fmt::print(to, "modelled: {:.1f} us by the event model, as explain says\n", *us);
+  fmt::print(to, "not modelled: {}\n", us.error().message);
+}
+
+/// What the command line asks for, where that is not the choice.
+void print_asked(std::FILE* to, const Job& job, const std::string& chosen) {
+  if (templates::canonical(job.config) == chosen) return;
+  fmt::print(to, "the command line asks for {}\n", templates::canonical(job.config));
+  print_modelled(to, job, job.config);
+}
+
 /// A Config of kquant and what the timing model says of it.
 struct Modelled {
   templates::Config config;
@@ -42,8 +57,10 @@ Modelled modelled(const Job& job, const templates::Config& config) {
     result.says = kernel.error().message;
     return result;
   }
+  const auto& k = kernel->kernel;
+  const auto others = other_kernels_us(k.problem, k.config, *job.target, config.tokens, k.stage);
   const model::Estimate& e = kernel->estimate;
-  result.time_us = e.time_us;
+  result.time_us = e.time_us + others.value_or(0);
   result.says = fmt::format("{} binds, loop's VALU {:.0f} %, {:g} waves per SIMD", e.binds,
                             100 * e.loop.busy.valu, e.occupancy.waves_per_simd);
   return result;
@@ -65,7 +82,7 @@ void print_kquant_choice(std::FILE* to, const Job& job) {
       all.push_back(modelled(job, c));
     }
   std::ranges::stable_sort(all, {}, [](const Modelled& m) { return std::pair(m.time_us == 0, m.time_us); });
-  fmt::print(to, "by the timing model, of the product alone:\n");
+  fmt::print(to, "by the timing model, both kernels:\n");
   for (std::size_t i = 0; i < all.size(); ++i) {
     const bool chosen = templates::canonical(all[i].config) == templates::canonical(*choice);
     const std::string time = all[i].time_us == 0 ? "-" : fmt::format("{:.1f}", all[i].time_us);
@@ -75,8 +92,8 @@ void print_kquant_choice(std::FILE* to, const Job& job) {
   fmt::print(to,
              "the rule: two rows a wave for up to 2 rows of activations, where N is large enough to fill the "
              "machine with waves all the same, else one; loads one pass ahead\n");
-  if (templates::canonical(job.config) != templates::canonical(*choice))
-    fmt::print(to, "the command line asks for {}\n", templates::canonical(job.config));
+  print_modelled(to, job, *choice);
+  print_asked(to, job, templates::canonical(*choice));
 }
 
 /// Which path serves the rows, and by how much.
@@ -87,7 +104,8 @@ void print_path(std::FILE* to, const Job& job, const templates::Decision& d) {
   }
   const templates::skinny::Choice& s = *d.skinny_choice;
   fmt::print(to,
-             "path: {} for m {} to {}\n  skinny: {:>9.1f} us by counts (templates/skinny/choose.hpp), bound "
+             "path: {} for m {} to {}\n  skinny: {:>9.1f} us estimated by counts "
+             "(templates/skinny/choose.hpp), bound "
              "by {}, {}\n",
              d.skinny ? "skinny" : "tile", d.first, d.last, s.cost.time_us, s.cost.binds,
              templates::canonical(s.config));
@@ -121,8 +139,8 @@ void print_cdna_choice(std::FILE* to, const Job& job) {
                r.workgroups == 0 ? "" : fmt::format("  {} workgroups a compute unit", r.workgroups),
                i == 0 ? "  <- chosen" : "");
   }
-  if (templates::canonical(job.config) != chosen)
-    fmt::print(to, "the command line asks for {}\n", templates::canonical(job.config));
+  print_modelled(to, job, *choice);
+  print_asked(to, job, chosen);
 }
 
 }  // namespace
@@ -156,8 +174,9 @@ void print_choice(std::FILE* to, const Job& job) {
     const bool chosen = templates::canonical(ranking[i].candidate->config) == choice;
     if (i < shown || chosen) print_rank(to, i, ranking[i], chosen ? "  <- chosen" : "");
   }
-  if (templates::canonical(job.config) != choice)
-    fmt::print(to, "the command line asks for {}\n", templates::canonical(job.config));
+  print_modelled(to, job,
+                 decision.skinny ? decision.skinny_choice->config : portfolio.config(*decision.member));
+  print_asked(to, job, choice);
 }
 
 }  // namespace wavejit::tools

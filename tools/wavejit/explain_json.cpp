@@ -43,7 +43,8 @@ Json loop(const Report& r) {
     hints.push_back({{"index", h.index}, {"producer", h.producer}, {"clocks", h.clocks}});
   for (const auto& [pipe, share] : pipe_shares(r)) pipes[pipe] = share;
   for (unsigned b = 0; b < r.registers.banks; ++b) banks.push_back(r.registers.peak(b));
-  return {{"instructions", r.mix.total()},
+  return {{"whole_kernel", !r.looped},
+          {"instructions", r.mix.total()},
           {"matrix", r.mix.matrix},
           {"other_valu", r.mix.other_valu()},
           {"barriers", r.mix.barrier},
@@ -80,7 +81,9 @@ Json to_json(const Report& r) {
              {{"workgroups", o.workgroups}, {"waves_per_simd", o.waves_per_simd}, {"limited_by", o.limit}}},
             {"loop", loop(r)}};
   if (r.subject.shape)
-    j["launch"] = {{"time_us", r.estimate.time_us},
+    j["launch"] = {{"time_us", r.estimate.time_us + r.subject.others_us},
+                   {"kernels", r.subject.kernels},
+                   {"kernel_us", r.estimate.time_us},
                    {"tflops", r.estimate.tflops},
                    {"workgroups", r.subject.shape->workgroups},
                    {"iterations", r.estimate.iterations},

@@ -8,11 +8,13 @@
 #include <map>
 
 #include "generator/model/loops.hpp"
+#include "tools/wavejit/model_kernel.hpp"
 
 namespace wavejit::tools {
 namespace {
 
-constexpr model::RunOptions steady{.warm_iterations = 10, .iterations = 40, .trace_events = 4'000'000};
+constexpr model::RunOptions steady{
+    .warm_iterations = settled.warm_iterations, .iterations = settled.iterations, .trace_events = 4'000'000};
 
 /// Workgroups that fill the machine once, for a kernel of which no launch is known.
 model::LaunchShape full_machine(unsigned resident, const target::Target& target) {
@@ -63,14 +65,12 @@ Result<Report> analyse(Subject subject) {
   Report r;
   r.subject = std::move(subject);
   const Subject& s = r.subject;
-  const auto loop = model::hot_loop(s.code);
-  if (!loop) return fail(ErrorCode::invalid_argument, s.name + " has no loop to explain");
-  r.stretches = model::split(s.code, loop->own);
+  r.stretches = model::hot_stretches(s.code);
+  r.looped = model::hot_loop(s.code).has_value();
   r.prepared = model::prepare(s.code, r.stretches, s.notes, *s.target);
   const model::Occupancy fits = model::occupancy(s.facts, *s.target);
   const model::LaunchShape shape = s.shape.value_or(full_machine(fits.workgroups, *s.target));
-  auto e = model::estimate(r.prepared, s.facts, shape, *s.target,
-                           {.warm_iterations = steady.warm_iterations, .iterations = steady.iterations});
+  auto e = model::estimate(r.prepared, s.facts, shape, *s.target, settled);
   if (!e) return std::unexpected(e.error());
   r.estimate = *std::move(e);
   const double units = s.target->generation == target::Generation::gfx9
@@ -80,7 +80,8 @@ Result<Report> analyse(Subject subject) {
   r.residency = {std::min(fits.workgroups, std::max(most, 1U)), s.facts.waves, s.facts.wgp_mode};
   r.estimate.loop = model::steady_state(r.prepared.body, r.residency, *s.target, steady);
   r.iterations = steady.iterations;
-  const auto body = model::body(s.code, *loop);
+  std::vector<isa::Instruction> body;
+  for (const std::size_t i : r.stretches.body) body.push_back(s.code[i]);
   r.mix = model::mix(body);
   r.banks = model::bank_conflicts(body, *s.target);
   r.bank_conflicts = conflicting(r);
@@ -89,10 +90,10 @@ Result<Report> analyse(Subject subject) {
   r.accesses = accesses_of(r);
   r.time = model::account(r.estimate.loop, r.prepared.body, r.residency, *s.target, r.iterations);
   r.limit = model::matrix_only(r.prepared.body, r.residency, *s.target);
-  const model::RunOptions quick{.warm_iterations = steady.warm_iterations, .iterations = steady.iterations};
   for (std::size_t i = 0; i < model::costs; ++i) {
     const auto cost = static_cast<model::Cost>(i);
-    r.without.push_back({cost, model::clocks_without(cost, r.prepared.body, r.residency, *s.target, quick)});
+    r.without.push_back(
+        {cost, model::clocks_without(cost, r.prepared.body, r.residency, *s.target, settled)});
   }
   return r;
 }

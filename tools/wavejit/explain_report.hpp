@@ -32,6 +32,7 @@ struct Report {
   model::Prepared prepared;
   model::Residency residency;
   model::Estimate estimate;
+  bool looped = true;       ///< else the whole kernel stands for a loop that each workgroup runs once
   unsigned iterations = 0;  ///< of each workgroup in the window that was counted
   model::Mix mix;
   model::BankConflicts banks;
@@ -53,7 +54,7 @@ struct Report {
   [[nodiscard]] double duty() const { return clocks() > 0 ? limit / clocks() : 0; }
 };
 
-/// Errors: invalid_argument for a kernel without a loop, out_of_registers when none of its workgroups fits.
+/// Errors: out_of_registers when no workgroup of it fits.
 Result<Report> analyse(Subject subject);
 
 /// "line 120" or "0x1f00", and the instruction.

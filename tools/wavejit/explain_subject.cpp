@@ -30,11 +30,12 @@ std::string described(const templates::Problem& problem, const templates::Config
   return fmt::format("{}, M {}; {}", templates::canonical(problem), m, templates::canonical(config));
 }
 
-void take_sizes(Subject& s, const templates::Problem& p, const templates::Config& c, std::int64_t m,
-                unsigned stage) {
+Result<void> take_launch(Subject& s, const templates::Problem& p, const templates::Config& c, std::int64_t m,
+                         unsigned stage) {
   s.about = described(p, c, m);
-  if (const unsigned all = templates::stages(p, c); all > 1)
-    s.about += fmt::format("; of the {} kernels of a launch only number {}", all, stage + 1);
+  s.kernels = templates::stages(p, c);
+  if (s.kernels > 1)
+    s.about += fmt::format("; of the {} kernels of a launch only number {}", s.kernels, stage + 1);
   const bool gemv = c.path == templates::Path::gemv;
   s.bm = gemv ? c.tokens : c.bm;
   s.bn = gemv ? c.rows : c.bn;
@@ -42,6 +43,10 @@ void take_sizes(Subject& s, const templates::Problem& p, const templates::Config
   s.m = m;
   s.n = p.n;
   s.k = p.k;
+  const auto others = other_kernels_us(p, c, *s.target, m, stage);
+  if (!others) return std::unexpected(others.error());
+  s.others_us = *others;
+  return {};
 }
 
 /// What the object says of itself: waves and LDS per workgroup at most.
@@ -108,8 +113,7 @@ Result<void> launch_as_own(Subject& s, const OwnHeader& own, std::int64_t m) {
   s.notes = *std::move(notes);
   s.simulated = true;
   s.shape = shape_of(own.problem, own.config, *launch, m, iterations_in(s.code, s.facts.waves, executed));
-  take_sizes(s, own.problem, own.config, m, *stage);
-  return {};
+  return take_launch(s, own.problem, own.config, m, *stage);
 }
 
 /// Of a matrix instruction, whose name says its shape on CDNA; elsewhere there is one that matters.
@@ -160,7 +164,8 @@ Result<void> launch_with(Subject& s, const LaunchFile& file) {
 }  // namespace
 
 Result<Subject> subject_of(const Job& job, std::string name) {
-  auto made = model_generated(job.problem, job.config, *job.target, job.m);
+  const std::int64_t m = std::min(job.m, templates::most_rows(job.problem));
+  auto made = model_generated(job.problem, job.config, *job.target, m);
   if (!made) return std::unexpected(made.error());
   auto object = lower::decode(made->kernel.code_object);
   if (!object) return std::unexpected(object.error());
@@ -173,7 +178,9 @@ Result<Subject> subject_of(const Job& job, std::string name) {
   s.notes = std::move(made->notes);
   s.simulated = true;
   s.shape = made->shape;
-  take_sizes(s, made->kernel.problem, made->kernel.config, job.m, made->kernel.stage);
+  if (auto ok = take_launch(s, made->kernel.problem, made->kernel.config, m, made->kernel.stage); !ok)
+    return std::unexpected(ok.error());
+  if (m < job.m) s.about += fmt::format("; {} rows are several launches, this is the first", job.m);
   take_kernel(s, std::move(object->kernels.at(0)));
   return s;
 }

@@ -24,6 +24,8 @@ struct Subject {
   std::vector<model::AccessNote> notes;
   bool simulated = false;                   ///< `notes` are from simulated addresses
   std::optional<model::LaunchShape> shape;  ///< unset: only the loop can be spoken of
+  double others_us = 0;                     ///< modelled time of the launch's other kernels
+  unsigned kernels = 1;                     ///< of the launch
   std::int64_t bm = 0, bn = 0, bk = 0;      ///< tile; 0 = not known
   std::int64_t m = 0, n = 0, k = 0;
 };

@@ -120,14 +120,18 @@ model::LaunchShape shape_of(const templates::Problem& p, const templates::Config
   s.workgroups = std::uint64_t{launch.grid[0]} * launch.grid[1] * launch.grid[2];
   s.iterations = iterations;
   s.useful_flop = 2 * d(p.batch) * d(m) * d(p.n) * d(p.k);
-  if (p.op == templates::Operation::w4a16) {
+  // Another kernel of the launch (rounding, adding slices) moves its own tensors only.
+  const bool product =
+      std::ranges::find(launch.arguments, "weights", &templates::Argument::name) != launch.arguments.end();
+  if (product && p.op == templates::Operation::w4a16) {
     s.dram_bytes =
         d(m) * d(p.k) * 2 + d(p.n) * d(p.k) / 2 + d(p.n) * d(p.k) / d(p.group) * 2 + d(m) * d(p.n) * 2;
   } else {
     for (const templates::Argument& a : launch.arguments) s.dram_bytes += dense_bytes(a);
   }
   const auto ceil_div = [](std::int64_t a, std::int64_t b) { return (a + b - 1) / b; };
-  const bool tiles = config.path == templates::Path::tile || config.path == templates::Path::mfma;
+  const bool tiles =
+      product && (config.path == templates::Path::tile || config.path == templates::Path::mfma);
   if (tiles) s.tiling = tiling_of(p, config, launch, m);
   if (tiles && p.op == templates::Operation::int4_grouped) {
     // The grid is an upper bound; workgroups without a tile leave at once.
@@ -145,10 +149,8 @@ std::uint64_t iterations_in(std::span<const isa::Instruction> code, unsigned wav
   return std::max<std::uint64_t>(executed[loop->own.front()] / waves, 1);
 }
 
-Result<model::Prepared> PreparedKernel::stretches() const {
-  const auto loop = model::hot_loop(code);
-  if (!loop) return fail(ErrorCode::invalid_argument, "the kernel has no loop to model");
-  return model::prepare(code, model::split(code, loop->own), notes, *kernel.target);
+model::Prepared PreparedKernel::stretches() const {
+  return model::prepare(code, model::hot_stretches(code), notes, *kernel.target);
 }
 
 Result<PreparedKernel> prepare_generated(const templates::Problem& problem, const templates::Config& config,
@@ -191,17 +193,38 @@ Result<void> measure_accesses(PreparedKernel& kernel) {
 
 Result<ModelledKernel> model_generated(const templates::Problem& problem, const templates::Config& config,
                                        const target::Target& target, std::int64_t m,
-                                       const model::RunOptions& options) {
-  auto prepared = prepare_generated(problem, config, target, m);
+                                       const model::RunOptions& options, std::optional<unsigned> stage) {
+  auto prepared =
+      prepare_generated(problem, config, target, m, {.stage = stage, .contents = {}, .simulate = true});
   if (!prepared) return std::unexpected(prepared.error());
   ModelledKernel result{*std::move(prepared), {}, {}};
   result.shape = shape_of(result.kernel.problem, result.kernel.config, result.launch, m, result.iterations);
-  auto stretches = result.stretches();
-  if (!stretches) return std::unexpected(stretches.error());
-  auto e = model::estimate(*stretches, result.facts, result.shape, target, options);
+  auto e = model::estimate(result.stretches(), result.facts, result.shape, target, options);
   if (!e) return std::unexpected(e.error());
   result.estimate = *std::move(e);
   return result;
+}
+
+Result<double> other_kernels_us(const templates::Problem& problem, const templates::Config& config,
+                                const target::Target& target, std::int64_t m, unsigned stage) {
+  double sum = 0;
+  for (unsigned s = 0; s < templates::stages(problem, config); ++s) {
+    if (s == stage) continue;
+    const auto other = model_generated(problem, config, target, m, settled, s);
+    if (!other) return std::unexpected(other.error());
+    sum += other->estimate.time_us;
+  }
+  return sum;
+}
+
+Result<double> modelled_us(const templates::Problem& problem, const templates::Config& config,
+                           const target::Target& target, std::int64_t m) {
+  const auto product = model_generated(problem, config, target, m);
+  if (!product) return std::unexpected(product.error());
+  const templates::GeneratedKernel& k = product->kernel;
+  const auto others = other_kernels_us(k.problem, k.config, target, m, k.stage);
+  if (!others) return std::unexpected(others.error());
+  return product->estimate.time_us + *others;
 }
 
 }  // namespace wavejit::tools

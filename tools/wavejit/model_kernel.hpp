@@ -38,8 +38,8 @@ struct PreparedKernel {
   /// the epilogue do.
   std::uint64_t iterations = 0;
 
-  /// Its hot loop and what lies around it. Errors: invalid_argument when it has no loop.
-  [[nodiscard]] Result<model::Prepared> stretches() const;
+  /// Its hot loop and what lies around it (model::hot_stretches).
+  [[nodiscard]] model::Prepared stretches() const;
 };
 
 struct PrepareOptions {
@@ -91,9 +91,23 @@ model::LaunchShape shape_of(const templates::Problem& problem, const templates::
 std::uint64_t iterations_in(std::span<const isa::Instruction> code, unsigned waves,
                             std::span<const std::uint64_t> executed);
 
-/// Errors: those of generate(), the simulator and the model.
+/// Long enough that kernels which wait for memory settle: what every command's modelled time comes from.
+inline constexpr model::RunOptions settled{.warm_iterations = 10, .iterations = 40};
+
+/// One kernel of a launch; without `stage` the one that reads the weights. Errors: those of generate(), the
+/// simulator and the model.
 Result<ModelledKernel> model_generated(const templates::Problem& problem, const templates::Config& config,
                                        const target::Target& target, std::int64_t m,
-                                       const model::RunOptions& options = {});
+                                       const model::RunOptions& options = settled,
+                                       std::optional<unsigned> stage = {});
+
+/// Microseconds of the launch's kernels without that of `stage`. `config` must be normalised for `problem`.
+Result<double> other_kernels_us(const templates::Problem& problem, const templates::Config& config,
+                                const target::Target& target, std::int64_t m, unsigned stage);
+
+/// Microseconds of a launch, the sum over its kernels: the modelled time that `explain`, `--explain-choice`,
+/// `model` and `tune --device sim` say, so that they agree. Errors: those of model_generated().
+Result<double> modelled_us(const templates::Problem& problem, const templates::Config& config,
+                           const target::Target& target, std::int64_t m);
 
 }  // namespace wavejit::tools

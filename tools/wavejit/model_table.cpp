@@ -47,10 +47,8 @@ Result<double> ModelTable::time_us(const templates::Problem& problem, const temp
     const auto make = [&]() -> Result<model::Estimator> {
       auto kernel = prepare_generated(stand_in, config, target_, rows);
       if (!kernel) return std::unexpected(kernel.error());
-      auto stretches = kernel->stretches();
-      if (!stretches) return std::unexpected(stretches.error());
       entry->peeled = stand_in.k / config.bk - static_cast<std::int64_t>(kernel->iterations * config.unroll);
-      return model::Estimator(*std::move(stretches), kernel->facts, target_);
+      return model::Estimator(kernel->stretches(), kernel->facts, target_);
     };
     entry->estimator.emplace(make());
   }
