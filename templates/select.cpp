@@ -140,13 +140,34 @@ double Portfolio::chosen_time_us(std::int64_t m) const {
   return time_us(choose(m), (m + row_step - 1) / row_step * row_step);
 }
 
+namespace {
+
+RowRange step_of(std::int64_t m, std::int64_t width) {
+  const std::int64_t before = (m - 1) / width * width;
+  return {before + 1, before + width};
+}
+std::int64_t below(std::int64_t m) {
+  return static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(m - 1)));
+}
+
+}  // namespace
+
+RowRange choice_step(std::int64_t m) {
+  if (m == 1) return {1, 1};
+  return step_of(m, m <= skinny::max_m ? below(m) : row_step);
+}
+
+RowRange tuning_step(std::int64_t m) {
+  if (m <= 128) return choice_step(m);
+  return step_of(m, m <= 1024 ? 64 : m <= 8192 ? 256 : below(m));
+}
+
 Decision decide(const Portfolio& portfolio, const Problem& problem, const target::Target& target,
                 std::int64_t m) {
   Decision d;
-  // Tiles change at multiples of 16 rows, skinny kernels at powers of two.
-  d.last = m <= skinny::max_m ? static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(m)))
-                              : (m + row_step - 1) / row_step * row_step;
-  d.first = m <= skinny::max_m ? d.last / 2 + 1 : d.last - row_step + 1;
+  const RowRange step = choice_step(m);
+  d.first = step.first;
+  d.last = step.last;
   d.skinny_choice = skinny::choose(problem, target, d.last);
   if (portfolio.size() > 0) {
     d.member = portfolio.choose(m);

@@ -48,6 +48,16 @@ class Portfolio {
   std::vector<QuickCost> costs_;
 };
 
+/// Rows from `first` to `last` for which one choice holds: a power of two's up to 16, where decode kernels
+/// change, then 16, as all tiles' heights are multiples of it.
+struct RowRange {
+  std::int64_t first = 1, last = 1;
+};
+RowRange choice_step(std::int64_t m);
+/// The rows that one timing stands for: choice_step up to 128, then 64 rows up to 1024, 256 up to 8192, then
+/// octaves. No choice of selection, CDNA's included, changes inside of one up to 128 rows.
+RowRange tuning_step(std::int64_t m);
+
 /// What serves `m` rows, and why. One of the two times decides: the smaller; the skinny kernel's of equals.
 struct Decision {
   bool skinny = false;

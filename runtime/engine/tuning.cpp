@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <fstream>
 #include <map>
@@ -14,6 +13,7 @@
 
 #include "runtime/cache/key.hpp"
 #include "runtime/support/json.hpp"
+#include "templates/select.hpp"
 
 namespace wavejit::engine {
 namespace {
@@ -62,23 +62,23 @@ std::string nonsense(const TuningEntry& e) {
 }  // namespace
 
 MRange tuning_bucket(std::int64_t m) {
-  const auto step = [m](std::int64_t width) {
-    return MRange{(m - 1) / width * width + 1, (m - 1) / width * width + width};
-  };
-  if (m <= 128) return step(16);
-  if (m <= 1024) return step(64);
-  if (m <= 8192) return step(256);
-  return step(static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(m - 1))));
+  const templates::RowRange step = templates::tuning_step(m);
+  return {step.first, step.last};
 }
 
 Result<TuningDatabase> TuningDatabase::parse(std::string_view text) {
   const auto parsed = parse_json<Json>(text);
-  if (!parsed) return fail_field(ErrorCode::invalid_argument, "tuning database", parsed.error(), "a JSON file");
+  if (!parsed)
+    return fail_field(ErrorCode::invalid_argument, "tuning database", parsed.error(), "a JSON file");
   const Json& all = *parsed;
-  if (!all.is_object() || all.value("wavejit_tuning", 0) != 1 || !all.contains("entries") ||
-      !all["entries"].is_array())
+  const auto version = all.is_object() ? all.find("wavejit_tuning") : all.end();
+  if (version != all.end() && *version == 1)
+    return fail_field(ErrorCode::invalid_argument, "tuning database", "version 1",
+                      "version 2: version 1 has one Config for rows 1 to 16 and did not time decode kernels; "
+                      "remove the file and run `wavejit tune` again");
+  if (version == all.end() || *version != 2 || !all.contains("entries") || !all["entries"].is_array())
     return fail_field(ErrorCode::invalid_argument, "tuning database", "of another form",
-                      "an object with \"wavejit_tuning\": 1 and \"entries\"");
+                      "an object with \"wavejit_tuning\": 2 and \"entries\"");
   TuningDatabase database;
   for (std::size_t i = 0; i < all["entries"].size(); ++i) {
     try {
@@ -117,7 +117,7 @@ std::string TuningDatabase::text() const {
                        {"rounds", e.rounds},
                        {"times", std::move(times)}});
   }
-  return Json{{"wavejit_tuning", 1}, {"entries", std::move(entries)}}.dump(1) + "\n";
+  return Json{{"wavejit_tuning", 2}, {"entries", std::move(entries)}}.dump(1) + "\n";
 }
 
 const TuningEntry* TuningDatabase::find(const TuningEntry& like) const {
@@ -142,7 +142,8 @@ void TuningDatabase::merge(const TuningDatabase& other) {
 }
 
 std::optional<std::string> TuningDatabase::best(std::string_view target_id, std::string_view build,
-                                                std::string_view problem, MRange rows) const {
+                                                std::string_view problem, MRange rows,
+                                                std::string_view own) const {
   struct Excess {
     std::size_t machines = 0;
     double sum = 0;
@@ -152,7 +153,8 @@ std::optional<std::string> TuningDatabase::best(std::string_view target_id, std:
   for (const std::string_view by : {measured, std::string_view("model")}) {
     for (const TuningEntry& e : entries_) {
       if (e.by != by || e.target_id != target_id || e.build != build || e.problem != problem ||
-          e.rows != rows)
+          e.rows != rows ||
+          (!own.empty() && std::ranges::find(e.times, own, &TunedTime::config) == e.times.end()))
         continue;
       ++machines;
       for (const TunedTime& t : e.times) {
@@ -165,6 +167,10 @@ std::optional<std::string> TuningDatabase::best(std::string_view target_id, std:
   }
   std::optional<std::string> choice;
   Excess least;
+  if (const auto it = configs.find(std::string(own)); it != configs.end()) {
+    choice = it->first;
+    least = it->second;
+  }
   for (const auto& [config, x] : configs) {
     // Fewer machines count less; of equally many the mean decides.
     const bool better =
@@ -188,17 +194,25 @@ std::optional<std::vector<templates::Selection>> TuningDatabase::apply(
            e.build == cache::generator_build_id();
   };
   if (std::ranges::none_of(entries_, ours)) return std::nullopt;
-  const auto tuned = [&](MRange bucket) -> std::optional<templates::Config> {
+  const auto warn = [&](MRange bucket, const std::string& why) {
+    if (log)
+      log(LogLevel::warning, fmt::format("tuning database: the Config for {} rows {} to {} is not used: {}",
+                                         text, bucket.first, bucket.last, why));
+  };
+  const auto tuned = [&](MRange bucket, const std::string& own) -> std::optional<templates::Config> {
     std::optional<std::string> config;
-    for (const std::string& of : ids)
-      if (!config) config = best(of, cache::generator_build_id(), text, bucket);
+    bool known = false;
+    for (const std::string& of : ids) {
+      known = known || best(of, cache::generator_build_id(), text, bucket).has_value();
+      if (!config) config = best(of, cache::generator_build_id(), text, bucket, own);
+    }
+    if (known && !config)
+      warn(bucket, "it was not timed against selection's choice, " + own + "; run `wavejit tune` again");
     if (!config) return std::nullopt;
     auto parsed = templates::parse_config(*config);
     if (parsed) parsed = templates::normalise(*parsed, problem, target);
     if (parsed) return *parsed;
-    if (log)
-      log(LogLevel::warning, fmt::format("tuning database: the Config for {} rows {} to {} is not used: {}",
-                                         text, bucket.first, bucket.last, parsed.error().message));
+    warn(bucket, parsed.error().message);
     return std::nullopt;
   };
   std::vector<templates::Selection> result;
@@ -207,7 +221,7 @@ std::optional<std::vector<templates::Selection>> TuningDatabase::apply(
     for (std::int64_t m = s.first; m <= s.last;) {
       const MRange bucket = tuning_bucket(m);
       const std::int64_t end = std::min(bucket.last, s.last);
-      const auto config = tuned(bucket);
+      const auto config = tuned(bucket, templates::canonical(s.config));
       any = any || config.has_value();
       const templates::Config& taken = config ? *config : s.config;
       if (!result.empty() && templates::canonical(result.back().config) == templates::canonical(taken)) {

@@ -136,10 +136,10 @@ TEST_CASE("tune ranks Configs of CDNA by the model, and an engine takes what the
   struct Case {
     const char* target;
     Operation op;
-    std::int64_t m, first, last;  ///< the tuning bucket, by hand: 16 rows up to 128
+    std::int64_t m, first, last;  ///< the tuning bucket, by hand: powers of two up to 16, then 16 rows
   };
   const auto c = GENERATE(
-      Case{"gfx942", Operation::int4_gemm, 40, 33, 48}, Case{"gfx950", Operation::int4_gemm, 3, 1, 16},
+      Case{"gfx942", Operation::int4_gemm, 40, 33, 48}, Case{"gfx950", Operation::int4_gemm, 3, 3, 4},
       Case{"gfx950", Operation::int4_grouped, 20, 17, 32}, Case{"gfx942", Operation::w4a16, 17, 17, 32});
   const Folder folder;
   const Ran ran = folder.wavejit("tune --device sim --top 3 --database a.json --target " +

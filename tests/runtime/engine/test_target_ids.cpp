@@ -165,6 +165,7 @@ TEST_CASE("Tuned rows follow the same rule, the most specific first", "[engine][
     if (const auto text = templates::canonical(s.config); std::ranges::find(configs, text) == configs.end())
       configs.push_back(text);
   REQUIRE(configs.size() >= 3);
+  const std::string own = templates::canonical(*templates::select_config(*normalised, target, 16));
   const auto row = [&](const char* id, std::size_t config) {
     return engine::TuningEntry{.target_id = id,
                                .build = std::string(cache::generator_build_id()),
@@ -174,7 +175,7 @@ TEST_CASE("Tuned rows follow the same rule, the most specific first", "[engine][
                                .by = "hip",
                                .machine = "one",
                                .rounds = 5,
-                               .times = {{configs[config], 1}}};
+                               .times = {{configs[config], 1}, {own, 2}}};
   };
   engine::TuningDatabase database;
   database.add(row("gfx942", 0));

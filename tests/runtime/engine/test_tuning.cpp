@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include <array>
 #include <catch2/catch.hpp>
 #include <fstream>
 
@@ -25,6 +26,8 @@ std::string tuned_config() {
   c.waves = 4;
   return templates::canonical(*templates::normalise(c, problem(), gfx1151()));
 }
+
+std::string own_config() { return templates::canonical(*templates::select_config(problem(), gfx1151(), 16)); }
 
 TuningEntry entry(const std::string& machine, std::vector<engine::TunedTime> times,
                   const std::string& by = "hip") {
@@ -81,13 +84,13 @@ TEST_CASE("A tuning database survives its text and merges machines", "[engine][t
 }
 
 TEST_CASE("What is no tuning database is refused with its place", "[engine][tuning]") {
-  for (const char* text : {"", "[]", "{}", R"({"wavejit_tuning": 2, "entries": []})"})
+  for (const char* text : {"", "[]", "{}", R"({"wavejit_tuning": 3, "entries": []})"})
     CHECK_FALSE(TuningDatabase::parse(text));
   const std::string deep = std::string(60000, '[') + std::string(60000, ']');
-  const auto nested = TuningDatabase::parse(R"({"wavejit_tuning": 1, "entries": [], "a": )" + deep + "}");
+  const auto nested = TuningDatabase::parse(R"({"wavejit_tuning": 2, "entries": [], "a": )" + deep + "}");
   REQUIRE_FALSE(nested);
   CHECK(nested.error().given == "nested deeper than 64");
-  const auto bad = TuningDatabase::parse(R"({"wavejit_tuning": 1, "entries": [{"target_id": 1}]})");
+  const auto bad = TuningDatabase::parse(R"({"wavejit_tuning": 2, "entries": [{"target_id": 1}]})");
   REQUIRE_FALSE(bad);
   CHECK(bad.error().message.find("entries[0]") != std::string::npos);
 }
@@ -96,11 +99,11 @@ TEST_CASE("The engine takes the tuned Config for its bucket and no other", "[eng
   const Folder folder;
   Log log;
   TuningDatabase database;
-  database.add(entry("one", {{tuned_config(), 1}}));
+  database.add(entry("one", {{tuned_config(), 1}, {own_config(), 2}}));
   const Plan plan = plan_with(database, log, folder.path("db.json"));
   for (const Variant& v : plan.variants()) {
     const bool tuned = templates::canonical(v.config) == tuned_config();
-    CHECK(tuned == (v.range.first == 1));
+    CHECK(tuned == (v.range.first == 9));
     if (tuned) CHECK(v.range.last == 16);
   }
   CHECK(log.warnings() == 0);
@@ -114,10 +117,47 @@ TEST_CASE("A tuned Config that does not suit costs a warning", "[engine][tuning]
   c.bk = 64;  // the group is 32
   c.waves_m = 4;
   c.waves_n = 2;
-  database.add(entry("one", {{templates::canonical(c), 1}}));
+  database.add(entry("one", {{templates::canonical(c), 1}, {own_config(), 2}}));
   const Plan plan = plan_with(database, log, folder.path("db.json"));
   CHECK_FALSE(plan.variants().empty());
   CHECK(log.contains("tuning database"));
+}
+
+TEST_CASE("Tuning buckets are the ranges of decode kernels and of tiles' heights", "[engine][tuning]") {
+  // Decode kernels serve 1, 2, 4, 8 and 16 rows; a tile's height is a multiple of 16.
+  for (const auto& [m, first, last] :
+       {std::array{1, 1, 1}, std::array{2, 2, 2}, std::array{3, 3, 4}, std::array{8, 5, 8},
+        std::array{9, 9, 16}, std::array{17, 17, 32}, std::array{128, 113, 128}, std::array{129, 129, 192}})
+    CHECK(engine::tuning_bucket(m) == MRange{first, last});
+}
+
+TEST_CASE("What was not timed against selection's choice, or is slower, does not replace it",
+          "[engine][tuning]") {
+  const bool timed = GENERATE(false, true);
+  const Folder folder;
+  Log log;
+  TuningDatabase database;
+  std::vector<engine::TunedTime> times{{tuned_config(), 2}};
+  if (timed) times.push_back({own_config(), 1});
+  database.add(entry("one", times));
+  const Plan plan = plan_with(database, log, folder.path("db.json"));
+  for (const Variant& v : plan.variants()) CHECK(templates::canonical(v.config) != tuned_config());
+  CHECK(log.warnings() == (timed ? 0 : 1));
+  CHECK(log.contains("run `wavejit tune` again") == !timed);
+}
+
+TEST_CASE("A tuning database of an older form costs one warning that says what to do", "[engine][tuning]") {
+  const Folder folder;
+  Log log;
+  std::ofstream(folder.path("db.json")) << R"({"wavejit_tuning": 1, "entries": []})";
+  EngineOptions options = quiet_options();
+  options.tuning_database = folder.path("db.json");
+  options.log = log.function();
+  const auto engine = Engine::create(options);
+  REQUIRE(engine);
+  REQUIRE((*engine)->prepare(problem(), {1, 40}));
+  CHECK(log.warnings() == 1);
+  CHECK(log.contains("run `wavejit tune` again"));
 }
 
 TEST_CASE("A tuning database that cannot be read costs a warning", "[engine][tuning]") {
