@@ -50,6 +50,41 @@ TEST_CASE("choices weighs what selection weighs on CDNA, too", "[cli][choices]")
   CHECK(folder.wavejit("choices --size 256,1000,128").code != 0);
 }
 
+// `explain` is the judge: it takes the Config from selection itself and models the whole launch.
+TEST_CASE("choices shows selection's choice and the time that explain prints", "[cli][choices]") {
+  const Folder folder;
+  struct Case {
+    const char* path;
+    std::string target, m, n = "2048", k = "1024", group = "32";
+  };
+  for (const Case& c : {Case{"tile", "gfx1151", "200"}, Case{"skinny", "gfx1151", "1"},
+                        Case{"skinny", "gfx1200", "2"}, Case{"decode", "gfx942", "3", "256", "1024", "128"},
+                        Case{"mfma", "gfx950", "300", "256", "4096", "128"}}) {
+    INFO(c.path << " on " << c.target);
+    const Ran ran =
+        folder.wavejit("choices --model --every 20 --top 3 --json --kinds bf16 --target " + c.target +
+                       " --rows " + c.m + " --size " + c.n + "," + c.k + "," + c.group);
+    INFO(ran.err);
+    REQUIRE(ran.code == 0);
+    const auto choice = ran.json().at("cases").at(0);
+    const std::string config = choice.at("config");
+    INFO(choice.dump(2));
+    const Ran explained = folder.wavejit("explain --json --op w4a16 --target " + c.target + " --m " + c.m +
+                                         " --n " + c.n + " --k " + c.k + " --group " + c.group);
+    REQUIRE(explained.code == 0);
+    const auto says = explained.json();
+    CHECK(config.starts_with(c.path));
+    // Up to "occupancy", which selection leaves to generation.
+    CHECK(says.at("about").get<std::string>().find("; " + config.substr(0, config.find(" occupancy"))) !=
+          std::string::npos);
+    CHECK(choice.at("time_us").get<double>() ==
+          Approx(says.at("launch").at("time_us").get<double>()).epsilon(1e-9));
+    CHECK(choice.at("best_us").get<double>() <= choice.at("time_us").get<double>());
+    CHECK(choice.at("judged").get<int>() >= 3);
+    CHECK(choice.at("failed") == 0);
+  }
+}
+
 // Counted by hand.
 TEST_CASE("agreement counts pairs that the judge tells apart", "[choices]") {
   const double judge[] = {100, 100.5, 200, 300};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // wavejit choices: what selection chooses for the published shapes, and how well its quick estimate agrees
-// with the timing model: order over pairs of Configs, regret of each choice.
+// with the modelled time that `explain` prints: order over pairs of Configs, regret of each choice.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -20,7 +20,7 @@
 #include "tools/wavejit/choices_order.hpp"
 #include "tools/wavejit/commands.hpp"
 #include "tools/wavejit/json.hpp"
-#include "tools/wavejit/model_table.hpp"
+#include "tools/wavejit/model_kernel.hpp"
 #include "tools/wavejit/options.hpp"
 #include "tools/wavejit/progress.hpp"
 #include "tools/wavejit/shapes.hpp"
@@ -34,7 +34,7 @@ struct Options {
   std::vector<std::string> kinds{"bf16", "bf16+zp", "f16", "f16+zp"};
   std::vector<std::string> shapes;
   std::vector<std::int64_t> size;  ///< N, K, group of one more shape
-  unsigned top = 0, every = 1, streams = 0, threads = 0;
+  unsigned top = 0, every = 8, streams = 0, threads = 0;
   bool model = false, held_out = false, json = false;
 };
 
@@ -92,7 +92,7 @@ double order_of_quick(const std::vector<Judged>& all) {
 
 double cpu_milliseconds() { return 1e3 * static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
 
-Result<Answer> answer(const Case& c, const Options& o, const target::Target& target, ModelTable& table) {
+Result<Answer> answer(const Case& c, const Options& o, const target::Target& target) {
   auto problem = templates::normalise(c.problem, target);
   if (!problem) return std::unexpected(problem.error());
   Answer a;
@@ -111,7 +111,7 @@ Result<Answer> answer(const Case& c, const Options& o, const target::Target& tar
     const bool is_choice = templates::canonical(config) == chosen;
     if (is_choice) a.quick_us = ranking[i].time_us;
     if (!o.model || !(is_choice || i < o.top || (o.every > 0 && i % o.every == 0))) continue;
-    const auto us = table.time_us(*problem, config, c.m);
+    const auto us = modelled_us(*problem, config, target, c.m);
     if (!us) {
       ++a.failed;
       if (is_choice) return std::unexpected(us.error());
@@ -145,13 +145,53 @@ void print_summary(const std::vector<Answer>& all) {
              100 * regret / n, 100 * worst, 100 * agree / n, 100 * least);
 }
 
+void print_table(const std::vector<Case>& cases, const std::vector<Answer>& answers, bool model) {
+  std::size_t width = std::string_view("choice").size();
+  for (const Answer& a : answers) width = std::max(width, brief(a.config).size());
+  fmt::print("{:8} {:9} {:>5}  {:{}} {:>9}", "kind", "shape", "M", "choice", width, "quick us");
+  if (model)
+    fmt::print(" {:>9} {:>9} {:>7} {:>6} {:>6}  {}", "model us", "best us", "regret", "order", "of",
+               "best by the model");
+  fmt::print("\n");
+  for (std::size_t i = 0; i < cases.size(); ++i) {
+    const Answer& a = answers[i];
+    fmt::print("{:8} {:9} {:>5}  {:{}} {:>9.1f}", cases[i].kind, cases[i].shape, cases[i].m, brief(a.config),
+               width, a.quick_us);
+    if (model)
+      fmt::print(" {:>9.1f} {:>9.1f} {:>6.1f}% {:>5.1f}% {:>6}  {}{}", a.modelled_us, a.best_us,
+                 100 * a.regret(), 100 * a.agreement, a.judged, a.best,
+                 a.failed == 0 ? "" : fmt::format(" ({} failed)", a.failed));
+    fmt::print("\n");
+  }
+}
+
+void print_json(const std::vector<Case>& cases, const std::vector<Answer>& answers) {
+  Json list = Json::array();
+  for (std::size_t i = 0; i < cases.size(); ++i) {
+    const Answer& a = answers[i];
+    Json j{{"shape", cases[i].shape},
+           {"kind", cases[i].kind},
+           {"m", cases[i].m},
+           {"config", templates::canonical(a.config)},
+           {"quick_us", a.quick_us}};
+    if (a.judged > 0)
+      j.update({{"time_us", a.modelled_us},
+                {"best_us", a.best_us},
+                {"best", a.best},
+                {"judged", a.judged},
+                {"failed", a.failed},
+                {"order", a.agreement}});
+    list.push_back(std::move(j));
+  }
+  fmt::print("{}\n", Json{{"cases", list}}.dump(2));
+}
+
 Result<void> choices(const Options& o) {
   const target::Target* target = target::find(o.target);
   if (target == nullptr)
     return fail_field(ErrorCode::unknown_target, "target", o.target, "one of " + target_names());
   const std::vector<Case> cases = cases_of(o);
   if (o.streams > 0) return compare_streams(cases, o.streams, o.threads, *target, o.json);
-  ModelTable table(*target);
   std::vector<Result<Answer>> answers(cases.size());
   std::atomic<std::size_t> next = 0, done = 0;
   {
@@ -159,29 +199,20 @@ Result<void> choices(const Options& o) {
     const unsigned threads = o.model ? std::max(o.threads, 1U) : 1;
     for (unsigned t = 0; t < threads; ++t)
       pool.emplace_back([&] {
-        for (std::size_t i; (i = next++) < cases.size(); ++done)
-          answers[i] = answer(cases[i], o, *target, table);
+        for (std::size_t i; (i = next++) < cases.size(); ++done) answers[i] = answer(cases[i], o, *target);
       });
   }
   std::vector<Answer> good;
-  fmt::print("{:8} {:9} {:>5}  {:28} {:>9}", "kind", "shape", "M", "choice", "quick us");
-  if (o.model)
-    fmt::print(" {:>9} {:>9} {:>7} {:>6} {:>6}  {}", "model us", "best us", "regret", "order", "of",
-               "best by the model");
-  fmt::print("\n");
-  for (std::size_t i = 0; i < cases.size(); ++i) {
-    if (!answers[i]) return std::unexpected(answers[i].error());
-    const Answer& a = *answers[i];
-    fmt::print("{:8} {:9} {:>5}  {:28} {:>9.1f}", cases[i].kind, cases[i].shape, cases[i].m, brief(a.config),
-               a.quick_us);
-    if (o.model)
-      fmt::print(" {:>9.1f} {:>9.1f} {:>6.1f}% {:>5.1f}% {:>6}  {}{}", a.modelled_us, a.best_us,
-                 100 * a.regret(), 100 * a.agreement, a.judged, a.best,
-                 a.failed == 0 ? "" : fmt::format(" ({} failed)", a.failed));
-    fmt::print("\n");
-    good.push_back(a);
+  for (const Result<Answer>& a : answers) {
+    if (!a) return std::unexpected(a.error());
+    good.push_back(*a);
   }
-  print_summary(good);
+  if (o.json) {
+    print_json(cases, good);
+  } else {
+    print_table(cases, good, o.model);
+    print_summary(good);
+  }
   return {};
 }
 
@@ -197,22 +228,24 @@ Result<Weighing> weigh(const templates::Problem& problem, const target::Target& 
       w.ranked.push_back({r.config, r.time_us});
     w.legal = w.ranked.size();
     if (!w.ranked.empty()) w.chosen = w.ranked.front().config;
-  } else if (const templates::Portfolio portfolio(problem, target); portfolio.size() > 0) {
+  } else {
+    const templates::Portfolio portfolio(problem, target);
+    const templates::Decision d = templates::decide(portfolio, problem, target, m);
     w.considered = portfolio.candidates().considered;
     w.legal = portfolio.candidates().legal.size();
-    w.chosen = portfolio.config(portfolio.choose(m));
     for (const templates::RankedConfig& r : portfolio.ranking(m))
       w.ranked.push_back({r.candidate->config, r.launch.time_us});
+    if (d.skinny_choice) w.ranked.push_back({d.skinny_choice->config, d.skinny_choice->cost.time_us});
+    std::ranges::stable_sort(w.ranked, {}, &Weighed::time_us);
+    if (d.skinny)
+      w.chosen = d.skinny_choice->config;
+    else if (d.member)
+      w.chosen = portfolio.config(*d.member);
   }
   if (w.ranked.empty())
     return fail_field(ErrorCode::invalid_argument, "size", templates::canonical(problem),
-                      fmt::format("one that a tile on {} suits", target.name));
+                      fmt::format("one that a kernel on {} suits", target.name));
   return w;
-}
-
-std::string brief(const templates::Config& c) {
-  return fmt::format("{}x{}x{} w{}x{} d{} l{}", c.bm, c.bn, c.bk, c.waves_m, c.waves_n, c.pipeline_depth,
-                     c.lds_buffers);
 }
 
 Action add_choices(CLI::App& app) {
@@ -228,18 +261,19 @@ Action add_choices(CLI::App& app) {
       ->expected(3);
   app.add_flag("--held-out", o->held_out, "The shapes that no number of selection was fitted to");
   app.add_option("--kinds", o->kinds, "bf16, bf16+zp, f16, f16+zp")->delimiter(',');
-  app.add_flag("--model", o->model, "Also play the candidates in the timing model (minutes)");
+  app.add_flag("--model", o->model,
+               "Also the modelled time that explain prints, of candidates, too (minutes)");
   app.add_option("--top", o->top, "With --model: at least this many of each ranking's first");
   app.add_option("--every", o->every, "With --model: and every n-th of the rest, 0 = none")
       ->capture_default_str();
   app.add_option(
       "--streams", o->streams,
       "Instead: time the choice and so many Configs by the streams that their simulated waves execute");
-  app.add_flag("--json", o->json, "With --streams: every time as JSON on stdout");
+  app.add_flag("--json", o->json, "JSON on stdout");
   app.add_option("-j,--threads", o->threads, "Cases at once");
   return [o] {
     const auto ok = choices(*o);
-    return ok ? exit_ok : refuse(ok.error(), false);
+    return ok ? exit_ok : refuse(ok.error(), o->json);
   };
 }
 

@@ -24,7 +24,8 @@ struct Weighed {
   double time_us = 0;
 };
 
-/// What selection does with a case: of RDNA's tiles those of the portfolio's ranking, of CDNA's Configs all.
+/// What selection weighs for a case: on RDNA the tiles of the portfolio's ranking and the skinny kernel,
+/// where one serves the rows; on CDNA all tiles and decode kernels.
 struct Weighing {
   std::vector<Weighed> ranked;  ///< quickest first, never empty
   templates::Config chosen;     ///< one of them
@@ -33,14 +34,12 @@ struct Weighing {
 /// Errors: none of them suits the problem and the target.
 Result<Weighing> weigh(const templates::Problem& problem, const target::Target& target, std::int64_t m);
 
-/// "128x64x32 w4x2 d1 l1".
-std::string brief(const templates::Config& config);
-
 /// For each case the choice and `count` more Configs (half of them the
 /// quickest by the ranking) are timed three ways: by the
 /// quick estimate that selection uses, by model::estimate (steady state, trip counts, mean access costs), and
-/// by the streams that the simulator recorded (streams.hpp). Prints how the first two agree with the last.
-/// Errors: those of generate(), the simulator and the model.
+/// by the streams that the simulator recorded (streams.hpp); the last two of the kernel that reads the
+/// weights. Prints how the first two agree with the last. Errors: those of generate(), the simulator and the
+/// model.
 Result<void> compare_streams(const std::vector<ChoiceCase>& cases, unsigned count, unsigned threads,
                              const target::Target& target, bool json);
 

@@ -9,6 +9,8 @@
 #include "tools/wavejit/choices_cases.hpp"
 #include "tools/wavejit/choices_order.hpp"
 #include "tools/wavejit/json.hpp"
+#include "tools/wavejit/model_kernel.hpp"
+#include "tools/wavejit/options.hpp"
 #include "tools/wavejit/streams.hpp"
 
 namespace wavejit::tools {
@@ -65,13 +67,9 @@ Result<CaseTimes> time_case(const ChoiceCase& c, unsigned count, const target::T
     Timed t{.config = config,
             .chosen = templates::canonical(config) == chosen,
             .quick = r.time_us * target.timing.clock_megahertz};
-    const auto kernel = prepare_generated(*problem, config, target, c.m);
+    const auto kernel = model_generated(*problem, config, target, c.m);
     if (!kernel) return std::unexpected(kernel.error());
-    const auto estimate =
-        model::estimate(kernel->stretches(), kernel->facts,
-                        shape_of(*problem, config, kernel->launch, c.m, kernel->iterations), target);
-    if (!estimate) return std::unexpected(estimate.error());
-    t.model = estimate->launch_cycles;
+    t.model = kernel->estimate.launch_cycles;
     const auto stream = play_streams(*kernel, target, c.m);
     if (!stream) return std::unexpected(stream.error());
     t.stream = stream->clocks;
@@ -119,7 +117,7 @@ void print_case(const ChoiceCase& c, const CaseTimes& times) {
   std::vector<Timed> sorted = times.timed;
   std::ranges::sort(sorted, {}, &Timed::stream);
   for (const Timed& t : sorted)
-    fmt::print("  {:28} streams {:>10.0f}  model {:>10.0f} {:>+6.1f} %  quick {:>10.0f} {:>+6.1f} %{}\n",
+    fmt::print("  {:40} streams {:>10.0f}  model {:>10.0f} {:>+6.1f} %  quick {:>10.0f} {:>+6.1f} %{}\n",
                brief(t.config), t.stream, t.model, 100 * (t.model / t.stream - 1), t.quick,
                100 * (t.quick / t.stream - 1), t.chosen ? "  <- chosen" : "");
 }

@@ -179,4 +179,12 @@ Result<Config> resolve_config(const ProblemOptions& o, const templates::Problem&
   return templates::normalise(*config, problem, target);
 }
 
+std::string brief(const templates::Config& config) {
+  std::string text = templates::canonical(config) + " ";
+  for (const std::string_view part : {" unroll 1 ", " occupancy 0 ", " techniques 11111 "})
+    if (const auto at = text.find(part); at != std::string::npos) text.replace(at, part.size(), " ");
+  text.pop_back();
+  return text;
+}
+
 }  // namespace wavejit::tools

@@ -106,7 +106,7 @@ Result<double> other_kernels_us(const templates::Problem& problem, const templat
                                 const target::Target& target, std::int64_t m, unsigned stage);
 
 /// Microseconds of a launch, the sum over its kernels: the modelled time that `explain`, `--explain-choice`,
-/// `model` and `tune --device sim` say, so that they agree. Errors: those of model_generated().
+/// `choices`, `model` and `tune --device sim` say, so that they agree. Errors: those of model_generated().
 Result<double> modelled_us(const templates::Problem& problem, const templates::Config& config,
                            const target::Target& target, std::int64_t m);
 

@@ -48,6 +48,9 @@ void add_config_options(CLI::App& app, ProblemOptions& options);
 Result<templates::Config> resolve_config(const ProblemOptions& options, const templates::Problem& problem,
                                          const target::Target& target, std::int64_t m);
 
+/// A Config's canonical text without what most have in common: "skinny 1x2 waves 1 depth 1".
+std::string brief(const templates::Config& config);
+
 /// A problem, a Config and a number of rows that have been checked against each other.
 struct Job {
   const target::Target* target = nullptr;

@@ -7,6 +7,8 @@
 #include <array>
 #include <utility>
 
+#include "tools/wavejit/options.hpp"
+
 namespace wavejit::tools {
 namespace {
 
@@ -108,15 +110,6 @@ std::vector<const target::Target*> targets_of(const std::vector<PublishedResult>
 
 using Cells = std::vector<std::string>;
 
-/// The Config without what is the same for all of this family.
-std::string short_text(const templates::Config& config) {
-  std::string text = templates::canonical(config) + " ";
-  for (const std::string_view part : {" unroll 1 ", " occupancy 0 ", " techniques 11111 "})
-    if (const auto at = text.find(part); at != std::string::npos) text.replace(at, part.size(), " ");
-  text.pop_back();
-  return text;
-}
-
 /// What binds, and where that is latency the busiest pipe.
 std::string binds_text(const StageModel& s) {
   if (s.binds != "latency") return std::string(s.binds);
@@ -140,8 +133,9 @@ std::string ratio_text(const std::optional<double>& ratio) {
   return ratio ? fmt::format("{:.2f}", *ratio) : "-";
 }
 
-const Cells common_head{"sets",          "M",     "N",          "K", "Config", "VALU/weight", "128 bit",
-                        "waits for all", "VGPRs", "waves/SIMD", "us"};
+const Cells common_head{"sets",   "M",           "N",        "K",
+                        "Config", "VALU/weight", "128 bit",  "waits for all",
+                        "VGPRs",  "waves/SIMD",  "played us"};
 
 Cells common_cells(const PublishedResult& r) {
   const StageModel& s = r.call.stages.front();
@@ -150,7 +144,7 @@ Cells common_cells(const PublishedResult& r) {
           fmt::format("{}", r.row.m),
           fmt::format("{}", r.row.n),
           fmt::format("{}", r.row.k),
-          short_text(r.call.config),
+          brief(r.call.config),
           fmt::format("{:.2f}{}", c.valu_per_weight(), c.loop ? "" : "*"),
           c.wide_only() ? "yes" : fmt::format("no ({} of {})", c.narrow_loads, c.narrow_loads + c.wide_loads),
           fmt::format("{} of {}", c.full_waits, c.waits),
@@ -210,13 +204,12 @@ void print_table(const std::vector<Cells>& lines, bool markdown) {
 
 void print_assumptions(const std::vector<PublishedResult>& results, const PublishedOptions& o) {
   fmt::print(
-      "Modelled, not measured. Group {}, {} scales and additive zero points. us: the kernels of a call, one "
-      "after the other; a pause of\n{:g} us before each is counted in ratios only. VALU/weight, 128 bit, "
-      "waits: "
-      "of the hot loop; *: no loop, of the whole kernel. GB/s: of\nN K / 2 bytes of weights (published: of "
-      "all "
-      "tensors, workspace twice). strict: with DRAM + ramp + tail where that is more.\nPublished: MI350X, "
-      "MSLK#420 "
+      "Modelled, not measured. Group {}, {} scales and additive zero points. played us: played streams of a "
+      "whole call, what its waves\nexecute, one kernel after the other; not the modelled time that explain "
+      "prints. A pause of {:g} us before each kernel is counted in\nratios only. estimate us: the steady "
+      "state of the kernel that reads the weights, without DRAM. VALU/weight, 128 bit, waits: of the\nhot "
+      "loop; *: no loop, of the whole kernel. GB/s: of N K / 2 bytes of weights (published: of all tensors, "
+      "workspace twice). strict:\nwith DRAM + ramp + tail where that is more. Published: MI350X, MSLK#420 "
       "(shared/published.md), whole calls; ratio: of times.\n",
       o.group, templates::name(o.scale_type), o.launch_gap_us);
   for (const target::Target* t : targets_of(results))
@@ -230,7 +223,8 @@ Json to_json(const std::vector<PublishedResult>& results, const PublishedOptions
   Json targets = Json::array(), rows = Json::array();
   for (const target::Target* t : targets_of(results)) targets.push_back(target_json(*t));
   for (const PublishedResult& r : results) rows.push_back(to_json(r));
-  return {{"source", "MSLK#420, MI350X, as shared/published.md has it; modelled figures are not measured"},
+  return {{"quantity", "time_us: played streams of a whole call, not the modelled time that explain prints"},
+          {"source", "MSLK#420, MI350X, as shared/published.md has it; modelled figures are not measured"},
           {"published_peak_tflops", published_peak_tflops},
           {"published_peak_gigabytes_per_s", published_peak_gigabytes},
           {"group", o.group},
