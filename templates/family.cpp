@@ -15,6 +15,14 @@ namespace {
 constexpr std::array<const Family*, operations> families{&w4a16::family, &kquant::family, &cdna::int4_gemm,
                                                          &cdna::int4_grouped};
 
+/// The most rows have the largest grid. Asked here, as all that serve or explain a problem come by.
+Result<void> check_launches(const Problem& p, const target::Target& target, const Selection& s) {
+  for (unsigned i = 0; i < stages(p, s.config); ++i)
+    if (auto l = launch(p, s.config, target, std::min(s.last, most_rows(p)), i); !l)
+      return std::unexpected(l.error());
+  return {};
+}
+
 }  // namespace
 
 const Family& family(Operation op) { return *families[static_cast<std::size_t>(op)]; }
@@ -33,7 +41,11 @@ Result<std::vector<Selection>> select_configs(const Problem& problem, const targ
   if (last < first)
     return fail_field(ErrorCode::invalid_argument, "last", std::to_string(last),
                       "at least first (" + std::to_string(first) + ")");
-  return family(p->op).select(*p, target, first, last);
+  auto selections = family(p->op).select(*p, target, first, last);
+  if (!selections) return selections;
+  for (const Selection& s : *selections)
+    if (auto ok = check_launches(*p, target, s); !ok) return std::unexpected(ok.error());
+  return selections;
 }
 
 }  // namespace wavejit::templates

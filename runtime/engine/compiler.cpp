@@ -11,6 +11,7 @@
 #include "runtime/device/common/code_object_target.hpp"
 #include "runtime/engine/dump.hpp"
 #include "runtime/engine/fallback.hpp"
+#include "runtime/hiprtc/hiprtc.hpp"
 
 namespace wavejit::engine {
 
@@ -329,30 +330,34 @@ Result<std::string> Compiler::explain(const templates::Problem& problem, const t
                                       std::string_view target_id) {
   const auto keys = cache::device_keys(problem, config, target, target_id, stage);
   if (!keys) return std::unexpected(keys.error());
-  return explain(*keys);
+  return explain(*keys).line;
 }
 
 Result<std::string> Compiler::explain_fallback(const templates::Problem& problem,
                                                const device::Info& device) {
   const auto key = fallback::key(problem, device);
   if (!key) return std::unexpected(key.error());
-  return explain(std::vector{*key});
+  Explained told = explain(std::vector{*key});
+  if (!told.found)
+    if (auto ok = hiprtc::check_target(device.target_id); !ok) return std::unexpected(ok.error());
+  return std::move(told.line);
 }
 
-std::string Compiler::explain(const std::vector<cache::Key>& keys) {
+Compiler::Explained Compiler::explain(const std::vector<cache::Key>& keys) {
   const cache::Key& own = keys.back();
   const std::string head = to_hex(own.digest) + ": ";
-  if (memory_.find(keys.front())) return head + "in memory";
+  if (memory_.find(keys.front())) return {head + "in memory", true};
   std::string text;
   for (const OpenBundle& open : bundles_) {
     const std::string path = open.bundle.path().string();
     for (const cache::Key& key : keys)
-      if (open.bundle.get(key)) return head + "in bundle " + path;
+      if (open.bundle.get(key)) return {head + "in bundle " + path, true};
     text += fmt::format("bundle {}: {}; ", path, open.bundle.explain(own).summary);
   }
-  if (!disk_) return head + text + "no disk cache";
+  if (!disk_) return {head + text + "no disk cache", false};
   const cache::Explanation e = disk_->explain(own);
-  return head + text + (e.miss == cache::Miss::none ? "in the disk cache" : "disk: " + e.summary);
+  const bool found = e.miss == cache::Miss::none;
+  return {head + text + (found ? "in the disk cache" : "disk: " + e.summary), found};
 }
 
 void Compiler::add_to(Counters& counters) const {

@@ -33,6 +33,7 @@ class Compiler {
                     const templates::Launch& launch);
   /// The plain kernel by hiprtc (fallback.hpp). `problem` is normalised for it.
   Result<Value> get_fallback(const templates::Problem& problem, const device::Info& device);
+  /// Errors: as get_fallback, but for sources that hiprtc refuses.
   Result<std::string> explain_fallback(const templates::Problem& problem, const device::Info& device);
   Result<std::string> explain(const templates::Problem& problem, const templates::Config& config,
                               unsigned stage, const target::Target& target, std::string_view target_id);
@@ -47,8 +48,12 @@ class Compiler {
   Compiler(const EngineOptions& options, LogFunction log, std::shared_ptr<LiveCounters> counters);
   Result<Value> get(const Job& job);
   Result<Value> find_or_make(const Job& job);
+  struct Explained {
+    std::string line;
+    bool found = false;  ///< nothing need be compiled
+  };
   /// Under the keys of a Job.
-  std::string explain(const std::vector<cache::Key>& keys);
+  Explained explain(const std::vector<cache::Key>& keys);
   /// nullopt: there is no such file; nullptr: there is one, and it was refused.
   std::optional<Value> from_override(const Job& job, std::string_view kernel);
   struct OpenBundle {

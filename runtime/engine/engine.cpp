@@ -173,6 +173,7 @@ class Impl {
   Result<void> choose_all(const Asked& asked, PlanData& plan);
   Result<Stage> load(const Asked& asked, const Compiler::Value& code, const Layout& layout);
   Result<Choice> choose(const Asked& asked, const templates::Selection& selection);
+  static Error unserved(const Asked& asked, const Error& plain);
   Result<Choice> choose_fallback(const Asked& asked);
 
   device::ForkMark made_;
@@ -266,13 +267,16 @@ Result<Choice> Impl::choose(const Asked& asked, const templates::Selection& sele
   return choice;
 }
 
+/// Why neither a family nor the plain kernel serves.
+Error Impl::unserved(const Asked& asked, const Error& plain) {
+  Error error = asked.refusal;
+  error.message += "; nor can the plain kernel be made: " + plain.message;
+  return error;
+}
+
 Result<Choice> Impl::choose_fallback(const Asked& asked) {
   const auto code = compiler_->get_fallback(asked.problem, asked.device->info());
-  if (!code) {
-    Error error = asked.refusal;
-    error.message += "; nor can the plain kernel be made: " + code.error().message;
-    return std::unexpected(std::move(error));
-  }
+  if (!code) return std::unexpected(unserved(asked, code.error()));
   auto stage = load(asked, *code, fallback::layout(asked.problem));
   if (!stage) return std::unexpected(stage.error());
   stage->geometry.block = {fallback::tile, fallback::tile, 1};
@@ -362,7 +366,7 @@ Result<std::vector<std::string>> Impl::explain(const templates::Problem& problem
   std::vector<std::string> lines;
   if (asked->selections.empty()) {
     auto line = compiler_->explain_fallback(asked->problem, asked->device->info());
-    if (!line) return std::unexpected(line.error());
+    if (!line) return std::unexpected(unserved(*asked, line.error()));
     lines.push_back(std::move(*line));
   }
   for (const templates::Selection& s : asked->selections) {

@@ -135,6 +135,12 @@ Result<CodeObject> compile(std::string_view source, std::string_view name, std::
                arguments(target_id, options));
 }
 
+Result<void> check_target(std::string_view target_id, const Options& options) {
+  const auto libraries = open_libraries(options.library);
+  if (!libraries) return std::unexpected(libraries.error());
+  return check_known(*libraries, target_id);
+}
+
 Result<std::vector<std::string>> known_targets(const Options& options) {
   const auto libraries = open_libraries(options.library);
   if (!libraries) return std::unexpected(libraries.error());

@@ -43,6 +43,10 @@ struct CodeObject {
 Result<CodeObject> compile(std::string_view source, std::string_view name, std::string_view target_id,
                            const std::vector<Header>& headers = {}, const Options& options = {});
 
+/// Whether `compile` would have a compiler for this target. Errors: hiprtc, those of `compile` before it
+/// begins.
+Result<void> check_target(std::string_view target_id, const Options& options = {});
+
 /// Processors that the compiler knows: "gfx90a". Errors: hiprtc.
 Result<std::vector<std::string>> known_targets(const Options& options = {});
 

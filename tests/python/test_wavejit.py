@@ -185,6 +185,40 @@ class Wavejit(unittest.TestCase):
             wavejit.Engine("cuda")
         self.assertIn("cuda", str(caught.exception))
 
+    def test_fields_that_mean_nothing_are_refused_by_name(self) -> None:
+        # What means what to which operation: the comments of wavejit_problem in runtime/capi/wavejit.h.
+        z, int4, gguf = wavejit.ZeroPoints, wavejit.Problem.int4, wavejit.GgufType.q8_0
+        dense = dict(n=64, k=256)
+        cases = [("zero_points", wavejit.Problem(**dense, zero_points=z.additive)),
+                 ("zero_point_stride", wavejit.Problem(**dense, zero_point_stride=2))]
+        cases += [(name, wavejit.Problem(**dense, weight_type=gguf, **{name: value})) for name, value in
+                  [("group", 64), ("zero_points", z.packed), ("zero_points", z.additive), ("bias", True),
+                   ("scale_stride", 64), ("zero_point_stride", 2), ("activation_stride", 512),
+                   ("weight_stride", 512), ("output_stride", 128)]]
+        cases += [("rounding", wavejit.Problem(**dense, weight_type=gguf, nearest=True)),
+                  ("batch", int4(**dense, groups=3, batch=2)), ("batch", int4(**dense, groups=0, batch=4))]
+        for operation in (dict(), dict(groups=3)):
+            for name, value in [("zero_points", int(z.packed)), ("zero_point_stride", 64), ("bias", 1),
+                                ("weight_type", int(gguf)), ("scale_type", 3)]:
+                problem = int4(**dense, **operation)
+                setattr(problem._c, name, value)
+                cases.append((name, problem))
+        for field in ("operation", "activation", "zero_points", "rounding", "weight_type", "scale_type", "reserved"):
+            for value in (99, -1):
+                problem = wavejit.Problem(**dense)
+                setattr(problem._c, field, value)
+                cases.append((field, problem))
+        engine = wavejit.Engine("sim:gfx942", cache_folder="")
+        for field, problem in cases:
+            for ask in (engine.prepare, lambda p, m: engine.prepare_async(p, m).result(timeout=60)):
+                with self.subTest(field=field), self.assertRaises(wavejit.Error) as caught:
+                    ask(problem, 1)
+                self.assertEqual(caught.exception.field, field)
+        for batch in (0, -1):
+            with self.assertRaisesRegex(ValueError, f"batch is {batch}, "):
+                int4(**dense, batch=batch)
+        engine.prepare(int4(**dense, batch=1), 1)
+
     def test_background_preparation(self) -> None:
         problem = wavejit.Problem(n=32, k=96, group=32)
         plan = self.engine.prepare_async(problem, 1, 16).result(timeout=60)

@@ -117,6 +117,20 @@ TEST_CASE("a list of shapes that is wrong is refused with the item and the field
              Catch::Contains("s.json, item 2: m"));
   CHECK_THAT(refusal(R"([{"n": 64, "k": 128, "m": [5, 1]}])"), Catch::Contains("item 1: m is [5,1]"));
   CHECK_THAT(refusal(R"([{"n": 64, "k": 128, "m": 1, "colour": 3}])"), Catch::Contains("colour"));
+  CHECK_THAT(refusal(R"({"shapes": [{"n": 64, "k": 128, "m": 1}], "colour": 3})"),
+             Catch::Contains("s.json: colour is given"));
+  for (const auto& [item, field] :
+       {std::pair{R"("batch": 4)", "batch is 4"},
+        {R"("batch": 0)", "batch is 0"},
+        {R"("groups": 2)", "groups is 2"},
+        {R"("scale_type": "f32")", "scale_type is f32"},
+        {R"("zero_point_stride": 4)", "zero_point_stride is 4"},
+        {R"("type": "q8_0")", "type is q8_0"},
+        {R"("op": "kquant", "type": "q8_0", "group": 64)", "group is 64"},
+        {R"("op": "kquant", "type": "q8_0", "bias": true)", "bias is "},
+        {R"("op": "kquant", "type": "q8_0", "rounding": "nearest")", "rounding is nearest"}})
+    CHECK_THAT(refusal(std::string(R"([{"n": 64, "k": 128, "m": 1, )") + item + "}]"),
+               Catch::Contains(std::string("s.json, item 1: ") + field) && Catch::Contains("left out"));
   CHECK_THAT(refusal(R"([{"n": "x", "k": 128, "m": 1}])"), Catch::Contains("--n"));
   CHECK_THAT(refusal(R"([{"n": 64, "k": 100, "m": 1}])"), Catch::Contains("item 1: k"));
   CHECK_THAT(refusal(R"([{"n": 64, "k": 128, "m": 1, "target": "gfx1151"}])"), Catch::Contains("--arch"));

@@ -209,6 +209,25 @@ TEST_CASE("explain speaks of int4 products", "[cli][int4][explain]") {
   for (const char* same : {"loop", "launch", "occupancy"}) CHECK(file.json().at(same) == j.at(same));
 }
 
+TEST_CASE("emit and explain agree whether a product can be served", "[cli][int4][explain]") {
+  // Rows of all products together are a 31-bit number; no K gives zeros.
+  const std::string many = "--op int4_gemm --target gfx942 --n 256 --k 128 --batch 116896 ";
+  for (const auto& [flags, served] :
+       {std::pair{many + "--m 1048576", false},
+        {many + "--m 16", true},
+        {std::string("--op int4_gemm --target gfx942 --n 40 --k 0 --m 3"), true},
+        {grouped.substr(0, grouped.find("--k")) + "--k 0 --m 3 --groups 2", true},
+        {std::string("--n 40 --k 0 --m 3"), false}}) {
+    const Folder folder;
+    const Ran emitted = folder.wavejit("emit --json -o k.s " + flags);
+    const Ran explained = folder.wavejit("explain --json " + flags);
+    CAPTURE(flags, emitted.err, explained.err);
+    CHECK((emitted.code == 0) == served);
+    CHECK(explained.code == emitted.code);
+    CHECK(explained.err == emitted.err);
+  }
+}
+
 TEST_CASE("explain shares the rows of a grouped product evenly", "[cli][int4][explain]") {
   const Folder folder;
   const auto moved = [&](const std::string& flags) {
@@ -322,7 +341,19 @@ TEST_CASE("bad requests for int4 products name field and value", "[cli][int4]") 
                          {w4a16 + "--groups 2", "groups", "int4_grouped"},
                          {w4a16 + "--split-k 2", "split_k", "path"},
                          {kquant + "--scale-type f16", "scale_type", "GGUF"},
-                         {kquant + "--zeros", "zeros", "int4_gemm"}}) {
+                         {kquant + "--zeros", "zeros", "int4_gemm"},
+                         // Given is given, its default, too.
+                         {kquant + "--group 128", "group", "left out"},
+                         {kquant + "--rounding fastest", "rounding", "left out"},
+                         {kquant + "--scale-stride 8", "scale_stride", "left out"},
+                         {kquant + "--zero-points", "zero_points", "left out"},
+                         {kquant + "--zero-point-stride 8", "zero_point_stride", "left out"},
+                         {kquant + "--bias", "bias", "none"},
+                         {kquant + "--batch 1", "batch", "int4_gemm"},
+                         {kquant + "--groups 0", "groups", "int4_grouped"},
+                         {w4a16 + "--batch 0", "batch", "int4_gemm"},
+                         {w4a16 + "--type q4_k", "type", "kquant"},
+                         {w4a16 + "--zero-point-stride 4", "zero_point_stride", "packed zero points"}}) {
     const Folder folder;
     const Ran ran = folder.wavejit("emit --json " + bad.flags);
     CAPTURE(bad.flags, ran.err);

@@ -45,7 +45,8 @@ Result<std::vector<std::byte>> place_tensors(const templates::Launch& launch, si
   for (const templates::Argument& a : launch.arguments) {
     std::uint64_t value = static_cast<std::uint64_t>(a.value);
     if (a.kind == ir::ArgKind::buffer) {
-      const auto bytes = static_cast<std::uint64_t>(a.bytes);
+      // A tensor of no elements (K = 0) has an address, too.
+      const auto bytes = static_cast<std::uint64_t>(std::max<std::int64_t>(a.bytes, 1));
       const auto address = memory.allocate(bytes, 256, a.name);
       if (!address) return std::unexpected(address.error());
       if (auto ok = memory.fill(*address, bytes, std::byte{0x11}); !ok) return std::unexpected(ok.error());

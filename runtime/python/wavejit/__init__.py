@@ -128,6 +128,8 @@ class Problem:
         """Signed row-major int4 weights on CDNA: `batch` products side by side, or one product per group of rows
         when `groups` says how many (a launch then takes `group_rows`, int64 [groups] in device memory). Weights are
         passed as int32 [.., N, K/8], scales and zeros as [.., K/group, N] of `scale_type`."""
+        if batch < 1:  # in C, 0 stands for what is not set
+            raise ValueError(f"batch is {batch}, but must be at least 1")
         problem = cls(n, k, group, activation, ZeroPoints.additive if zeros else ZeroPoints.symmetric)
         problem._c.operation = 2 if groups is None else 3
         problem._c.batch, problem._c.groups = batch, groups or 0

@@ -114,6 +114,71 @@ TEST_CASE("An older program's shorter struct keeps the defaults of what it did n
   wavejit_engine_destroy(engine);
 }
 
+// What means what to which operation: the comments of wavejit_problem.
+TEST_CASE("A field that means nothing to a problem's operation is refused by its name", "[capi]") {
+  wavejit_engine* engine = make_engine("sim:gfx942,sim:gfx1151");
+  using Set = void (*)(wavejit_problem&);
+  struct Case {
+    const char* field;
+    Set set;
+    std::vector<wavejit_operation> of;
+  };
+  const std::vector<wavejit_operation> w4a16{WAVEJIT_W4A16}, kquant{WAVEJIT_KQUANT},
+      int4{WAVEJIT_INT4_GEMM, WAVEJIT_INT4_GROUPED}, all{WAVEJIT_W4A16, WAVEJIT_KQUANT, int4[0], int4[1]};
+  const std::vector<Case> cases{
+      {"zero_points", [](auto& p) { p.zero_points = WAVEJIT_ADDITIVE; }, {WAVEJIT_W4A16, WAVEJIT_KQUANT}},
+      {"zero_points", [](auto& p) { p.zero_points = WAVEJIT_PACKED; }, {WAVEJIT_KQUANT, int4[0], int4[1]}},
+      {"batch", [](auto& p) { p.batch = 4; }, {WAVEJIT_W4A16, WAVEJIT_KQUANT, WAVEJIT_INT4_GROUPED}},
+      {"batch", [](auto& p) { p.batch = -1; }, all},
+      {"groups", [](auto& p) { p.groups = 4; }, {WAVEJIT_W4A16, WAVEJIT_KQUANT, WAVEJIT_INT4_GEMM}},
+      {"groups", [](auto& p) { p.groups = -1; }, all},
+      {"weight_type", [](auto& p) { p.weight_type = WAVEJIT_Q8_0; }, {WAVEJIT_W4A16, int4[0], int4[1]}},
+      {"scale_type", [](auto& p) { p.scale_type = WAVEJIT_F32; }, {WAVEJIT_W4A16, WAVEJIT_KQUANT}},
+      {"scale_type", [](auto& p) { p.scale_type = WAVEJIT_I32; }, all},
+      {"act", [](auto& p) { p.activation = WAVEJIT_I32; }, all},
+      {"bias", [](auto& p) { p.bias = 1; }, {WAVEJIT_KQUANT, int4[0], int4[1]}},
+      {"group", [](auto& p) { p.group = 64; }, kquant},
+      {"group", [](auto& p) { p.group = -1; }, kquant},
+      {"rounding", [](auto& p) { p.rounding = WAVEJIT_NEAREST; }, kquant},
+      {"activation_stride", [](auto& p) { p.activation_stride = 512; }, kquant},
+      {"weight_stride", [](auto& p) { p.weight_stride = 512; }, kquant},
+      {"scale_stride", [](auto& p) { p.scale_stride = 64; }, kquant},
+      {"output_stride", [](auto& p) { p.output_stride = 128; }, kquant},
+      {"zero_point_stride", [](auto& p) { p.zero_point_stride = 64; }, all},
+      {"operation", [](auto& p) { p.operation = static_cast<wavejit_operation>(4); }, w4a16},
+      {"operation", [](auto& p) { p.operation = static_cast<wavejit_operation>(-1); }, w4a16},
+      {"activation", [](auto& p) { p.activation = static_cast<wavejit_type>(6); }, all},
+      {"zero_points", [](auto& p) { p.zero_points = static_cast<wavejit_zero_points>(3); }, all},
+      {"rounding", [](auto& p) { p.rounding = static_cast<wavejit_weight_rounding>(2); }, all},
+      {"weight_type", [](auto& p) { p.weight_type = static_cast<wavejit_gguf_type>(5); }, all},
+      {"scale_type", [](auto& p) { p.scale_type = static_cast<wavejit_type>(256); }, all},
+      {"reserved", [](auto& p) { p.reserved = 1; }, all}};
+  for (const Case& c : cases)
+    for (const wavejit_operation op : c.of)
+      for (const std::uint32_t device : {0U, 1U}) {
+        const bool cdna = op == WAVEJIT_INT4_GEMM || op == WAVEJIT_INT4_GROUPED;
+        if (device == (cdna ? 1U : 2U)) continue;
+        wavejit_problem problem = WAVEJIT_PROBLEM_INIT;
+        problem.operation = op;
+        problem.n = 64;
+        problem.k = 256;
+        problem.groups = op == WAVEJIT_INT4_GROUPED ? 3 : 0;
+        CAPTURE(c.field, op, device);
+        std::size_t needed = 0;
+        REQUIRE(wavejit_explain(engine, &problem, 1, 4, device, nullptr, 0, &needed) == WAVEJIT_OK);
+        c.set(problem);
+        wavejit_plan* plan = nullptr;
+        CHECK(wavejit_prepare(engine, &problem, 1, 4, device, &plan) != WAVEJIT_OK);
+        CHECK(plan == nullptr);
+        CHECK(std::string(wavejit_last_error_field()) == c.field);
+        const std::string reason = wavejit_last_error();
+        CHECK(wavejit_explain(engine, &problem, 1, 4, device, nullptr, 0, &needed) != WAVEJIT_OK);
+        CHECK(wavejit_last_error() == reason);
+        CHECK(wavejit_find(engine, &problem, 1, 4, device, &plan) != WAVEJIT_OK);
+      }
+  wavejit_engine_destroy(engine);
+}
+
 TEST_CASE("Without a GPU nobody simulates unasked: the error names the simulator", "[capi]") {
   setenv("WAVEJIT_HIP_LIBRARY", "/nowhere/libamdhip64.so", 1);
   wavejit_engine* engine = nullptr;

@@ -89,6 +89,9 @@ TEST_CASE("Where hiprtc cannot help either, both reasons are given", "[engine][f
   REQUIRE(engine);
   const auto plan = (*engine)->prepare({.n = 16, .k = 192, .group = 96}, {1, 1});
   if (plan) return;  // a hiprtc that knows gfx942
+  const auto explained = (*engine)->explain({.n = 16, .k = 192, .group = 96}, {1, 1});
+  REQUIRE_FALSE(explained);
+  CHECK(explained.error().message == plan.error().message);
   CHECK(plan.error().message.find("plain kernel") != std::string::npos);
 }
 

@@ -224,6 +224,31 @@ TEST_CASE("Sizes in int32 are refused, not read as half as many int64", "[engine
   CHECK_FALSE(launch(*engine, plan, 8, t));
 }
 
+// Rows of all products together are a 31-bit number (templates/cdna/launch.cpp).
+TEST_CASE("What cannot be launched is neither prepared nor explained", "[engine][cdna]") {
+  const auto engine = make_engine();
+  struct Case {
+    std::int64_t batch, k, rows;
+    bool served;
+  };
+  for (const Case& c :
+       {Case{116896, 128, 1 << 20, false}, Case{116896, 128, 16, true}, Case{1, 0, 16, true}}) {
+    templates::Problem p = int4(256, c.k);
+    p.batch = c.batch;
+    CAPTURE(c.batch, c.k, c.rows);
+    const auto explained = engine->explain(p, {c.rows, c.rows});
+    const auto selected = templates::select_config(p, *target::find("gfx942"), c.rows);
+    const auto plan = engine->prepare(p, {c.rows, c.rows});
+    CHECK(explained.has_value() == c.served);
+    CHECK(selected.has_value() == c.served);
+    CHECK(plan.has_value() == c.served);
+    if (explained || selected || plan) continue;
+    CHECK(plan.error().field == "m * batch * split_k");
+    CHECK(explained.error().message == plan.error().message);
+    CHECK(selected.error().message == plan.error().message);
+  }
+}
+
 TEST_CASE("Rows that do not divide into the batches are refused", "[engine][cdna]") {
   const auto engine = make_engine();
   templates::Problem p = int4(96, 256);
