@@ -2,7 +2,7 @@
 #include "generator/passes/dependences.hpp"
 
 #include <algorithm>
-#include <unordered_map>
+#include <vector>
 
 namespace wavejit::passes {
 namespace {
@@ -18,6 +18,7 @@ class GraphBuilder {
  public:
   GraphBuilder(const ir::Kernel& kernel, const ir::Block& block, const ir::RegisterUnits& units)
       : kernel_(kernel), block_(block), units_(units) {
+    state_.resize(units.count());
     graph_.successors.resize(block.insts.size());
     graph_.predecessor_count.resize(block.insts.size());
   }
@@ -139,7 +140,7 @@ class GraphBuilder {
   const ir::Block& block_;
   const ir::RegisterUnits& units_;
   DependenceGraph graph_;
-  std::unordered_map<std::size_t, UnitState> state_;
+  std::vector<UnitState> state_;  // by unit
   std::vector<std::uint32_t> lds_, global_;
   std::int64_t last_barrier_ = -1, last_side_effect_ = -1;
 };

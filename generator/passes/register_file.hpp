@@ -17,10 +17,28 @@ class RegisterFile {
 
   [[nodiscard]] std::uint32_t size() const { return registers_; }
 
-  [[nodiscard]] bool is_free(std::uint32_t reg, const Segments& segments) const {
+  /// Some positions of one word of 64.
+  struct Mask {
+    std::uint32_t word;
+    std::uint64_t bits;
+  };
+  using Masks = std::vector<Mask>;
+  /// Segments are asked for at many registers: this is done once.
+  [[nodiscard]] static Masks masks(const Segments& segments) {
+    Masks result;
     for (const Segment& s : segments)
-      if (any(reg, s)) return false;
-    return true;
+      for (std::uint32_t w = s.begin / 64; w * 64 < s.end; ++w) {
+        if (!result.empty() && result.back().word == w) {
+          result.back().bits |= mask_of(w, s);
+        } else {
+          result.push_back({w, mask_of(w, s)});
+        }
+      }
+    return result;
+  }
+  [[nodiscard]] bool is_free(std::uint32_t reg, const Masks& masks) const {
+    const std::uint64_t* row = &bits_[std::size_t{reg} * words_];
+    return std::ranges::none_of(masks, [row](const Mask& m) { return (row[m.word] & m.bits) != 0; });
   }
 
   void take(std::uint32_t reg, const Segments& segments) {
@@ -39,13 +57,6 @@ class RegisterFile {
     const std::uint32_t high = std::min(s.end, w * 64 + 64) - w * 64;
     const std::uint64_t below_high = high == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << high) - 1;
     return below_high & ~((std::uint64_t{1} << low) - 1);
-  }
-
-  [[nodiscard]] bool any(std::uint32_t reg, Segment s) const {
-    const std::uint64_t* row = &bits_[std::size_t{reg} * words_];
-    for (std::uint32_t w = s.begin / 64; w * 64 < s.end; ++w)
-      if ((row[w] & mask_of(w, s)) != 0) return true;
-    return false;
   }
 
   template <class Op>

@@ -6,8 +6,6 @@
 #include <numeric>
 #include <tuple>
 
-#include "generator/passes/register_file.hpp"
-
 namespace wavejit::passes {
 namespace {
 
@@ -89,7 +87,7 @@ class Attempt {
   bool fits(const TupleRequest& t, std::uint32_t base) const {
     if (base % t.align != 0 || base + t.width > file_.size()) return false;
     for (unsigned d = 0; d < t.width; ++d)
-      if (!file_.is_free(base + d, *t.dwords[d])) return false;
+      if (!file_.is_free(base + d, t.masks[d])) return false;
     return true;
   }
 
@@ -332,10 +330,13 @@ std::optional<std::pair<std::uint32_t, std::uint32_t>> fixed_conflict(const Allo
   return std::nullopt;
 }
 
-std::optional<Placement> place(const AllocationProblem& problem, std::uint32_t limit) {
+std::optional<Placement> place(const AllocationProblem& asked, std::uint32_t limit) {
   constexpr unsigned few_repairs = 4, many_repairs = 16;
-  const std::uint32_t peak = peak_pressure(problem);
+  const std::uint32_t peak = peak_pressure(asked);
   if (peak > limit) return std::nullopt;
+  AllocationProblem problem = asked;
+  for (TupleRequest& t : problem.tuples)
+    for (const Segments* s : t.dwords) t.masks.push_back(RegisterFile::masks(*s));
   const std::vector<Order> all = orders(problem);
   // Banks only narrow the choice, so what does not fit without them is refused at once.
   auto plain = place_in_mode(problem, limit, {Mode::Banks::ignore}, all, many_repairs);

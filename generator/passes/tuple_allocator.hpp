@@ -16,6 +16,7 @@
 
 #include "generator/passes/bank_plan.hpp"
 #include "generator/passes/live_ranges.hpp"
+#include "generator/passes/register_file.hpp"
 
 namespace wavejit::passes {
 
@@ -25,10 +26,11 @@ struct TupleRequest {
   std::uint8_t width = 1;
   std::uint8_t align = 1;
   std::optional<std::uint32_t> fixed;
-  std::int8_t wish = -1;                ///< bank wished for by the template; a preference
-  std::vector<const Segments*> dwords;  ///< width lists
-  std::uint64_t length = 0;             ///< positions occupied, all dwords
-  std::uint32_t begin = 0;              ///< first position
+  std::int8_t wish = -1;                   ///< bank wished for by the template; a preference
+  std::vector<const Segments*> dwords;     ///< width lists
+  std::vector<RegisterFile::Masks> masks;  ///< of the dwords; place() fills them in
+  std::uint64_t length = 0;                ///< positions occupied, all dwords
+  std::uint32_t begin = 0;                 ///< first position
 };
 
 /// A copy that vanishes if `a` starts `distance` registers after `b`.

@@ -140,7 +140,6 @@ bool accesses_mode(Opcode op) {
 }  // namespace
 
 WaitStateHazard::WaitStateHazard(const target::Target& target) : target_(&target) {
-  for (Ages& ages : ages_) ages.fill(far);
   dot_.fill(Opcode::invalid);
 }
 
@@ -149,8 +148,8 @@ unsigned WaitStateHazard::missing_slots(const isa::Instruction& inst) const {
   const auto consider = [&](Consumer consumer, unsigned u) {
     for (const target::WaitStates& row : target::wait_states(*target_)) {
       if (row.second != consumer) continue;
-      const unsigned age = ages_[static_cast<unsigned>(row.first)][u];
-      if (age < row.slots) missing = std::max(missing, row.slots - age);
+      const unsigned slots = age(static_cast<unsigned>(row.first), u);
+      if (slots < row.slots) missing = std::max(missing, row.slots - slots);
     }
   };
   for_each_role(inst, [&](Consumer consumer, const isa::Operand& reg) {
@@ -201,9 +200,7 @@ void WaitStateHazard::mark_valu(const isa::Instruction& inst) {
 
 void WaitStateHazard::issue(IssueGroup group) {
   const isa::Instruction& inst = group.front().mi;
-  const unsigned slots = slots_of(inst);
-  for (Ages& ages : ages_)
-    for (std::uint8_t& age : ages) age = static_cast<std::uint8_t>(std::min<unsigned>(age + slots, far));
+  now_ += slots_of(inst);
   for (const ir::Instruction& member : group) {
     if (is_matrix(member.mi)) {
       mark_matrix(member.mi);
@@ -233,10 +230,12 @@ void WaitStateHazard::mark_matrix(const isa::Instruction& inst) {
 
 bool WaitStateHazard::merge(const WaitStateHazard& other) {
   bool changed = false;
-  for (std::size_t p = 0; p < ages_.size(); ++p)
-    for (std::size_t u = 0; u < ages_[p].size(); ++u) {
-      changed = changed || other.ages_[p][u] < ages_[p][u];
-      ages_[p][u] = std::min(ages_[p][u], other.ages_[p][u]);
+  for (std::size_t p = 0; p < times_.size(); ++p)
+    for (std::size_t u = 0; u < times_[p].size(); ++u) {
+      const unsigned other_age = other.age(p, u);
+      if (other_age >= age(p, u)) continue;
+      changed = true;
+      times_[p][u] = now_ - other_age;
     }
   for (std::size_t u = 0; u < dot_.size(); ++u) {
     if (dot_[u] == other.dot_[u] || other.dot_[u] == Opcode::invalid || dot_[u] == Opcode::count_) continue;

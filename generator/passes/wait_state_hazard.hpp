@@ -4,7 +4,9 @@
 // names. The fix is s_nop.
 #pragma once
 
+#include <algorithm>
 #include <array>
+#include <cstdint>
 #include <optional>
 #include <span>
 
@@ -23,16 +25,21 @@ class WaitStateHazard {
 
  private:
   static constexpr unsigned mode = unit::count;  ///< the hardware registers, as one
-  static constexpr std::uint8_t far = 0x7F;
-  using Ages = std::array<std::uint8_t, unit::count + 1>;
+  static constexpr std::uint32_t far = 0x7F;
+  using Times = std::array<std::uint32_t, unit::count + 1>;
 
   [[nodiscard]] unsigned missing_slots(const isa::Instruction& inst) const;
-  void mark(target::Producer producer, unsigned u) { ages_[static_cast<unsigned>(producer)][u] = 0; }
+  void mark(target::Producer producer, unsigned u) { times_[static_cast<unsigned>(producer)][u] = now_; }
+  /// Slots since `producer` touched `u`, at most `far`.
+  [[nodiscard]] unsigned age(std::size_t producer, std::size_t u) const {
+    return std::min<std::uint32_t>(now_ - times_[producer][u], far);
+  }
   void mark_valu(const isa::Instruction& inst);
   void mark_matrix(const isa::Instruction& inst);
 
   const target::Target* target_;
-  std::array<Ages, target::producer_count> ages_;
+  std::uint32_t now_ = far;  ///< slots issued
+  std::array<Times, target::producer_count> times_{};
   /// Which v_dot* wrote a register: none = Opcode::invalid, different ones on different paths = count_.
   std::array<isa::Opcode, unit::count> dot_;
   /// Registers of the D that an MFMA wrote a register with: sum_id(), 0 = none, different ones on different
