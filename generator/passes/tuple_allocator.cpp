@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <numeric>
 #include <tuple>
 
@@ -151,24 +152,18 @@ class Attempt {
     return cost;
   }
 
-  std::int64_t first_fit(const TupleRequest& t) const {
+  /// The first place that starts in one of the banks whose bits are set.
+  std::int64_t first_fit(const TupleRequest& t, unsigned in_banks) const {
+    const std::uint32_t banks = std::max(banks_, 1U);
     for (std::uint32_t base = 0; base + t.width <= file_.size(); base += t.align)
-      if (fits(t, base)) return base;
+      if ((in_banks >> (base % banks) & 1) != 0 && fits(t, base)) return base;
     return -1;
   }
 
-  std::int64_t first_fit_in_open_bank(const TupleRequest& t) const {
+  unsigned open_banks(const TupleRequest& t) const {
     unsigned open = 0;
     for (unsigned b = 0; b < banks_; ++b) open |= bank_is_open(t, b) ? 1U << b : 0;
-    for (std::uint32_t base = 0; base + t.width <= file_.size(); base += t.align)
-      if ((open >> (base % banks_) & 1) != 0 && fits(t, base)) return base;
-    return -1;
-  }
-
-  std::int64_t first_fit_in_bank(const TupleRequest& t, unsigned bank) const {
-    for (std::uint32_t base = bank; base + t.width <= file_.size(); base += banks_)
-      if (fits(t, base)) return base;
-    return -1;
+    return open;
   }
 
   bool misses_bank(const TupleRequest& t, std::int64_t base) const {
@@ -191,20 +186,26 @@ class Attempt {
   std::int64_t choose(const TupleRequest& t) const {
     if (t.fixed) return fits(t, *t.fixed) ? std::int64_t{*t.fixed} : -1;
     if (const std::int64_t base = beside_copy(t); base >= 0) return base;
-    if (banks_ == 0) return first_fit(t);
-    if (is_matrix(t)) return first_fit_in_open_bank(t);
+    if (banks_ == 0) return first_fit(t, 1);
+    if (is_matrix(t)) return first_fit(t, open_banks(t));
     if (mode_.banks == Mode::Banks::hold && matrix_bank(t) >= 0)
-      return first_fit_in_bank(t, static_cast<unsigned>(matrix_bank(t)));
+      return first_fit(t, 1U << static_cast<unsigned>(matrix_bank(t)));
+    // The cheapest banks first, those of one cost together.
     const BankCosts cost = costs(t);
-    std::int64_t best = -1;
-    for (unsigned b = 0; b < banks_; ++b) {
-      if (best >= 0 && cost[b] > cost[static_cast<unsigned>(best) % banks_]) continue;
-      const std::int64_t base = first_fit_in_bank(t, b);
-      if (base < 0) continue;
-      const bool cheaper = best < 0 || cost[b] < cost[static_cast<unsigned>(best) % banks_];
-      if (cheaper || base < best) best = base;
+    for (unsigned left = (1U << banks_) - 1; left != 0;) {
+      unsigned cheapest = 0;
+      for (unsigned b = 0; b < banks_; ++b) {
+        if ((left >> b & 1) == 0) continue;
+        const unsigned best = static_cast<unsigned>(std::countr_zero(cheapest));
+        if (cheapest == 0 || cost[b] < cost[best])
+          cheapest = 1U << b;
+        else if (cost[b] == cost[best])
+          cheapest |= 1U << b;
+      }
+      if (const std::int64_t base = first_fit(t, cheapest); base >= 0) return base;
+      left &= ~cheapest;
     }
-    return best;
+    return -1;
   }
 
   const AllocationProblem& problem_;
