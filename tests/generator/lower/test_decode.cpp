@@ -68,10 +68,17 @@ TEST_CASE("an argument's access is what the metadata says in either key", "[lowe
       "    .args:\n"
       "      - {.offset: 0, .size: 8, .value_kind: global_buffer, .access: read_only}\n"
       "      - {.offset: 8, .size: 8, .value_kind: global_buffer, .actual_access: write_only}\n"
-      "      - {.offset: 16, .size: 4, .value_kind: by_value, .unknown_key: [1, {a: b}]}\n";
+      "      - {.offset: 16, .size: 4, .value_kind: by_value, .unknown_key: [1, {a: b}]}\n"
+      // With both, `.access` is what the source declares: it holds, whichever comes first.
+      "      - {.offset: 24, .size: 8, .value_kind: global_buffer, .access: read_write, .actual_access: "
+      "read_only}\n"
+      "      - {.offset: 32, .size: 8, .value_kind: global_buffer, .actual_access: read_only, .access: "
+      "read_write}\n";
   text.insert(text.find("...\n\t.end_amdgpu_metadata"), args);
   const lower::DecodedKernel k = test::build(text, target).kernels.at(0);
-  REQUIRE(k.args.size() == 3);
+  REQUIRE(k.args.size() == 5);
+  CHECK(k.args[3].access == "read_write");
+  CHECK(k.args[4].access == "read_write");
   CHECK(k.args[0].access == "read_only");
   CHECK(k.args[1].access == "write_only");
   CHECK(k.args[2].access.empty());

@@ -3,6 +3,8 @@
 // symbols and descriptors that say the same; llvm-readelf-22 must read ours without complaint.
 #include <algorithm>
 #include <catch2/catch.hpp>
+#include <map>
+#include <set>
 
 #include "generator/lower/elf.hpp"
 #include "tests/generator/lower/stock_tools.hpp"
@@ -152,6 +154,94 @@ TEST_CASE("llvm-readelf finds nothing to complain about", "[lower]") {
   CHECK(text.find("warning") == std::string::npos);
   CHECK(text.find("error") == std::string::npos);
   CHECK(text.find("second.kd") != std::string::npos);
+}
+
+// As a loader looks a symbol up: the dynamic section's DT_HASH and DT_SYMTAB, and the hash function and
+// chains of the gABI, "Hash Table", written out here.
+TEST_CASE("every symbol is found through DT_HASH", "[lower]") {
+  const target::Target& target = test::table("gfx1151");
+  std::vector<std::string> names;
+  std::string text = test::file_header(target);
+  for (unsigned i = 0; i < 40; ++i) {  // long names: the hash folds its upper bits back
+    names.push_back("a_kernel_with_a_name_of_some_length_" + std::to_string(i * i * 7919));
+    text += test::kernel_code(names.back(), "\ts_endpgm\n");
+  }
+  const auto linked = test::build_object(text + test::kernel_metadata(names, target), target);
+  const auto file = elf::parse(linked);
+  REQUIRE(file);
+  const elf::Section* dynamic = file->find(elf::sht_dynamic);
+  REQUIRE(dynamic != nullptr);
+  std::map<std::uint64_t, std::uint64_t> entries;
+  for (std::uint64_t at = 0; at < dynamic->contents.size(); at += 16)
+    entries[*elf::read<std::uint64_t>(dynamic->contents, at)] =
+        *elf::read<std::uint64_t>(dynamic->contents, at + 8);
+  // DT_HASH 4, DT_STRTAB 5, DT_SYMTAB 6, DT_STRSZ 10, DT_SYMENT 11, and DT_NULL at the end.
+  REQUIRE((entries.contains(0) && entries.contains(4) && entries.contains(5) && entries.contains(6)));
+  CHECK(*elf::read<std::uint64_t>(dynamic->contents, dynamic->contents.size() - 16) == 0);
+  CHECK(entries[11] == 24);
+  const auto hash = file->from(entries[4]), table = file->from(entries[6]),
+             strings = file->at(entries[5], entries[10]);
+  REQUIRE((hash && table && strings));
+  const auto word = [&](std::uint64_t i) { return *elf::read<std::uint32_t>(*hash, 4 * i); };
+  const auto look_up = [&](const std::string& name) -> std::uint32_t {
+    unsigned long h = 0, g = 0;
+    for (const char c : name) {
+      h = (h << 4) + static_cast<unsigned char>(c);
+      if ((g = h & 0xF0000000) != 0) h ^= g >> 24;
+      h &= ~g;
+    }
+    const std::uint32_t buckets = word(0);
+    for (std::uint32_t i = word(2 + h % buckets); i != 0; i = word(2 + buckets + i))
+      if (elf::read_string(*strings, *elf::read<std::uint32_t>(*table, std::uint64_t{i} * 24)) == name)
+        return i;
+    return 0;
+  };
+  std::set<std::uint32_t> found;
+  for (const std::string& name : names)
+    for (const std::string& symbol : {name, name + ".kd"}) {
+      CAPTURE(symbol);
+      CHECK(look_up(symbol) != 0);
+      found.insert(look_up(symbol));
+    }
+  CHECK(found.size() == 2 * names.size());
+  CHECK(word(1) == found.size() + 1);  // entries of the symbol table: the null symbol, too
+  CHECK(look_up("another") == 0);
+}
+
+// gABI, "Special Sections": sh_link and sh_info by type; for symbol tables sh_info is one more than the last
+// local symbol's index.
+TEST_CASE("section headers name their strings, symbols and first global symbol", "[lower]") {
+  const target::Target& target = test::table("gfx1151");
+  const auto linked = test::build_object(two_kernels(target), target);
+  const auto file = elf::parse(linked);
+  REQUIRE(file);
+  const auto name_of = [&](std::uint32_t index) { return file->sections.at(index).name; };
+  for (const std::uint32_t type : {elf::sht_symtab, elf::sht_dynsym}) {
+    const elf::Section* table = file->find(type);
+    REQUIRE(table != nullptr);
+    CHECK(name_of(table->link) == (type == elf::sht_symtab ? ".strtab" : ".dynstr"));
+    CHECK(table->entry_size == 24);
+    const auto symbols = elf::symbols(*file, *table);
+    REQUIRE(symbols);
+    std::uint32_t locals = 0;
+    while (locals < symbols->size() && (*symbols)[locals].binding() == elf::stb_local) ++locals;
+    CHECK(table->info == locals);
+    for (std::uint32_t i = locals; i < symbols->size(); ++i) CHECK((*symbols)[i].binding() != elf::stb_local);
+  }
+  CHECK(name_of(file->find(elf::sht_hash)->link) == ".dynsym");
+  CHECK(file->find(elf::sht_hash)->entry_size == 4);
+  CHECK(name_of(file->find(elf::sht_dynamic)->link) == ".dynstr");
+  CHECK(file->find(elf::sht_dynamic)->entry_size == 16);
+  // What loads lies where its segment says: address and file offset agree modulo the page, no two overlap.
+  std::uint64_t end = 0;
+  for (const elf::Segment& s : file->segments) {
+    if (s.type != elf::pt_load) continue;
+    const auto offset = static_cast<std::uint64_t>(s.contents.data() - linked.data());
+    CHECK(offset % 4096 == s.address % 4096);
+    CHECK(s.address >= end);
+    CHECK(s.address / 4096 >= (end + 4095) / 4096);
+    end = s.address + s.memory_size;
+  }
 }
 
 TEST_CASE("linking twice gives the same bytes", "[lower]") {

@@ -108,6 +108,16 @@ TEST_CASE("user SGPRs are as many as the kernel says", "[lower]") {
   CHECK(k.sgpr_count == 16);
 }
 
+// AMDGPUUsage, "Code Object V3 Kernel Argument Metadata Map": readers of either key must find it.
+TEST_CASE("an argument's access is printed under both keys", "[lower]") {
+  const std::string text = lower::print_assembly(small_kernel(test::table("gfx1151")));
+  for (const char* access : {"write_only", "read_only"})
+    for (const char* key : {".access: ", ".actual_access: "}) {
+      CAPTURE(access, key);
+      CHECK(text.find(std::string("        ") + key + access + "\n") != std::string::npos);
+    }
+}
+
 TEST_CASE("metadata carries the argument contract", "[lower]") {
   const lower::DecodedKernel k = compiled(small_kernel(test::table("gfx1151")));
   CHECK(k.name == "small");

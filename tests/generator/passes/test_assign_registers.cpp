@@ -354,6 +354,25 @@ TEST_CASE("a copy whose sides can share registers disappears", "[registers]") {
   CHECK(s.inst(4).mi.src[0] == isa::vgpr(2));
 }
 
+TEST_CASE("a move that changes its value is no copy", "[registers]") {
+  Small s;
+  const Operand quad = s.load(s.b.fixed(RegClass::vgpr, "quad", 2, 4)), other = s.b.vgpr("other", 4);
+  for (unsigned d = 0; d < 4; ++d) {
+    ir::Instruction& move = s.b.emit(Opcode::v_mov_b32, {other.slice(d)}, {quad.slice(d)});
+    if (d == 1) move.mi.src[0].abs = true;
+    if (d == 2) move.mi.src[0].neg = true;
+    if (d == 3) {  // a lane's neighbour
+      move.mi.mods.dpp.kind = isa::Dpp::Kind::dpp16;
+      move.mi.mods.dpp.ctrl = 0xB1;
+      move.mi.mods.dpp.bound_ctrl = true;
+    }
+  }
+  for (unsigned d = 0; d < 4; ++d) s.store(other.slice(d));
+  REQUIRE(s.assign(false));
+  CHECK(std::ranges::count_if(s.kernel.blocks[0].insts,
+                              [](const ir::Instruction& i) { return i.mi.op == Opcode::v_mov_b32; }) == 3);
+}
+
 TEST_CASE("an induction follows its register", "[registers]") {
   Small s;
   const Operand k = s.load(s.b.vgpr("k")), other = s.b.vgpr("other");

@@ -76,6 +76,11 @@ TEST_CASE("MFMA: who touches a result waits", "[wait_states][cdna]") {
     k.mfma(2, e.big, 2);
     CHECK(k.slots() == e.overlap);
   }
+  // The registers begin alike, but another size takes another number of passes: no forwarding.
+  SECTION("an MFMA of the other size accumulates from the same first register") {
+    k.mfma(0, !e.big, 0);
+    CHECK(k.slots() == e.overlap);
+  }
   SECTION("others do not") {
     k.mfma(32, e.big, 32);
     k.move(100, 101);

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "generator/support/error_name.hpp"
@@ -72,7 +73,8 @@ TEST_CASE("Null pointers and structs of impossible size are errors", "[capi]") {
   CHECK(wavejit_prepare(engine, nullptr, 1, 1, 0, &plan) == WAVEJIT_INVALID_ARGUMENT);
   CHECK(std::string(wavejit_last_error_field()) == "problem");
   CHECK(wavejit_prepare(engine, &problem, 1, 1, 0, nullptr) == WAVEJIT_INVALID_ARGUMENT);
-  for (const std::size_t size : {std::size_t{0}, std::size_t{4}, std::size_t{1} << 40}) {
+  for (const std::size_t size :
+       {std::size_t{0}, std::size_t{4}, std::size_t{7}, (std::size_t{1} << 16) + 1, std::size_t{1} << 40}) {
     problem.struct_size = size;
     CHECK(wavejit_prepare(engine, &problem, 1, 1, 0, &plan) == WAVEJIT_INVALID_ARGUMENT);
     CHECK(std::string(wavejit_last_error_field()) == "struct_size");
@@ -243,6 +245,48 @@ TEST_CASE("Futures, explanations, counters and devices", "[capi]") {
   CHECK(std::string(info.target_id) == "gfx1100");
   CHECK(std::string(info.kind) == "sim");
   CHECK(wavejit_collect(engine) == 0);
+  wavejit_engine_destroy(engine);
+}
+
+TEST_CASE("Both ends of a range of M reach the engine through every function", "[capi]") {
+  wavejit_engine* engine = make_engine();
+  const wavejit_problem problem = small_problem();
+  const auto described = [](wavejit_plan* plan) {
+    std::string text(wavejit_plan_describe(plan, nullptr, 0), '\0');
+    wavejit_plan_describe(plan, text.data(), text.size());
+    return text;
+  };
+  wavejit_plan *plan = nullptr, *found = nullptr;
+  REQUIRE(wavejit_prepare(engine, &problem, 5, 16, 0, &plan) == WAVEJIT_OK);
+  CHECK(described(plan).find("\"m_first\":5,\"m_last\":16,\"variants\":[{\"m_first\":5,\"m_last\":") !=
+        std::string::npos);
+  CHECK(described(plan).find("\"m_last\":16,\"kernel\"") != std::string::npos);  // of the last variant
+  std::uint64_t bytes = 0;
+  for (const auto& [m, status] :
+       {std::pair{4, WAVEJIT_NOT_PREPARED}, {5, WAVEJIT_OK}, {16, WAVEJIT_OK}, {17, WAVEJIT_NOT_PREPARED}})
+    CHECK(wavejit_plan_workspace(plan, m, &bytes) == status);
+  wavejit_plan_release(plan);
+  CHECK(wavejit_find(engine, &problem, 5, 15, 0, &found) == WAVEJIT_NOT_PREPARED);
+  CHECK(wavejit_find(engine, &problem, 5, 17, 0, &found) == WAVEJIT_NOT_PREPARED);
+  CHECK(wavejit_find(engine, &problem, 4, 16, 0, &found) == WAVEJIT_NOT_PREPARED);
+  REQUIRE(wavejit_find(engine, &problem, 5, 16, 0, &found) == WAVEJIT_OK);
+  wavejit_plan_release(found);
+  wavejit_future* future = nullptr;
+  REQUIRE(wavejit_prepare_async(engine, &problem, 7, 9, 0, &future) == WAVEJIT_OK);
+  REQUIRE(wavejit_future_get(future, -1, &plan) == WAVEJIT_OK);
+  CHECK(described(plan).find("\"m_first\":7,\"m_last\":9,") != std::string::npos);
+  wavejit_plan_release(plan);
+  wavejit_future_destroy(future);
+  // Ranges that are none, everywhere.
+  for (const auto& [first, last] : {std::pair{0, 4}, {5, 4}}) {
+    CHECK(wavejit_prepare(engine, &problem, first, last, 0, &plan) == WAVEJIT_INVALID_ARGUMENT);
+    CHECK(std::string(wavejit_last_error_field()) == "range");
+    char text[64];
+    std::size_t needed = 0;
+    CHECK(wavejit_explain(engine, &problem, first, last, 0, text, sizeof text, &needed) ==
+          WAVEJIT_INVALID_ARGUMENT);
+    CHECK(std::string(wavejit_last_error_field()) == "range");
+  }
   wavejit_engine_destroy(engine);
 }
 

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Stream capture on HIP. An application captures with HIP's own functions; the device must record into the
 // graph, refuse what would break it, and keep loaded what it holds.
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <thread>
+#include <vector>
 
 #include "tests/runtime/device/fake_driver.hpp"
 #include "tests/runtime/device/gemm_job.hpp"
@@ -174,4 +176,38 @@ TEST_CASE("Many streams that captured and are gone do not keep modules loaded", 
   f.device->collect();
   CHECK(f.device->collect() == 0);
   CHECK(f.driver.modules() == 0);
+}
+
+TEST_CASE(
+    "Many streams that capture at once are remembered; of more than there are slots the worst is assumed",
+    "[hip_capture]") {
+  // Slots for 32 streams that the application made; the device does not know of them otherwise.
+  for (const int count : {1, 31, 32, 33, 40}) {
+    CAPTURE(count);
+    Fixture f;
+    std::vector<void*> streams;
+    for (int i = 0; i < count; ++i) {
+      streams.push_back(f.driver.create_stream(0));
+      REQUIRE(f.driver.begin_capture(streams.back(), relaxed_mode) == 0);
+      CHECK(must(f.device->capture_state(streams.back())) == CaptureState::active);
+    }
+    const auto refused = [&] {
+      const auto made = f.device->allocate(64);
+      if (made) must(f.device->release(*made));
+      return !made && made.error().code == ErrorCode::capture_active;
+    };
+    const auto end = [&](int i) {
+      void* graph = nullptr;
+      REQUIRE(f.driver.end_capture(streams[static_cast<std::size_t>(i)], &graph) == 0);
+    };
+    // Whichever of those in the slots is the last to capture: it is not forgotten.
+    const int slots = std::min(count, 32);
+    for (int i = 0; i < slots; ++i) {
+      if (count <= slots) CHECK(refused());
+      end(i);
+    }
+    if (count > slots) CHECK(refused());  // there were more
+    for (int i = slots; i < count; ++i) end(i);
+    CHECK_FALSE(refused());
+  }
 }

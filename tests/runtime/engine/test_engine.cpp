@@ -2,6 +2,7 @@
 // The engine on the simulated device. What a launch computes is judged by the oracle.
 #include <algorithm>
 #include <catch2/catch.hpp>
+#include <filesystem>
 #include <set>
 
 #include "tests/harness/device_tensors.hpp"
@@ -99,6 +100,27 @@ TEST_CASE("Preparing again finds the plan; another engine finds the kernels on d
   REQUIRE(plan.launch(nullptr, t.arguments()));
   REQUIRE(engine->device()->synchronise(nullptr));
   CHECK(t.judge(truncated)->ok);
+}
+
+TEST_CASE("A cache on disk stays within the bytes that the program gives it", "[engine][cache]") {
+  const auto stored = [](std::uint64_t limit) {
+    const Folder folder;
+    EngineOptions options = quiet_options();
+    options.cache_folder = folder.path("cache");
+    options.cache_bytes = limit;
+    const auto engine = make_engine(options);
+    for (int i = 0; i < 6; ++i) prepare(*engine, small_problem(i), {1, 16});
+    std::uint64_t bytes = 0;
+    const std::filesystem::recursive_directory_iterator files(folder.path("cache")), end;
+    for (auto file = files; file != end; ++file)  // entries lie in folders, beside a few bytes of bookkeeping
+      if (file->is_regular_file() && file.depth() > 0) bytes += file->file_size();
+    return bytes;
+  };
+  const std::uint64_t all = stored(0);  // the default is far more
+  REQUIRE(all > 40'000);
+  const std::uint64_t some = stored(all / 2);
+  CHECK(some <= all / 2);
+  CHECK(some > all / 4);  // what fits is kept
 }
 
 TEST_CASE("Every argument of a launch is checked before anything is enqueued", "[engine]") {

@@ -52,6 +52,9 @@ TEST_CASE("a matrix instruction's result and C", "[sim][hazards]") {
       // The same registers as C: nothing between.
       {mfma4, "v_mfma_f32_16x16x16_bf16 v[8:11], v[0:1], v[2:3], v[8:11]", 0, 0},
       {mfma8, "v_mfma_f32_32x32x8_bf16 a[0:15], v[0:1], v[2:3], a[0:15]", 0, 0},
+      // The same first register, but another size.
+      {mfma4, "v_mfma_f32_32x32x8_bf16 v[8:23], v[0:1], v[2:3], v[8:23]", 5, 6},
+      {mfma8, "v_mfma_f32_16x16x16_bf16 a[0:3], v[0:1], v[2:3], a[0:3]", 9, 10},
       // C overlaps it in part.
       {mfma4, "v_mfma_f32_16x16x16_bf16 v[20:23], v[0:1], v[2:3], v[10:13]", 5, 6},
       {mfma8, "v_mfma_f32_16x16x16_bf16 a[32:35], v[0:1], v[2:3], a[4:7]", 9, 10},
