@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "generator/passes/scheduler.hpp"
+
 namespace wavejit::templates {
 
 std::vector<unsigned> falling_occupancies(unsigned most, unsigned fewest, const target::Target& target) {
@@ -28,6 +30,7 @@ Result<ir::Kernel> compile_fitting(const std::vector<unsigned>& tries, unsigned&
   ir::Kernel prepared = build();
   if (auto ok = passes::prepare(prepared, options, observer); !ok) return std::unexpected(ok.error());
   options.measure_register_need = false;
+  const passes::Scheduler scheduler(prepared, options.scheduling.ordered_refills);
   for (const unsigned waves : tries) {
     waves_per_simd = waves;
     prepared.vgpr_budget =
@@ -35,7 +38,7 @@ Result<ir::Kernel> compile_fitting(const std::vector<unsigned>& tries, unsigned&
     for (const int margin : margins) {
       options.scheduling.margin = margin;
       ir::Kernel kernel = prepared;
-      auto ok = passes::finish(kernel, options, observer);
+      auto ok = passes::finish(kernel, options, observer, &scheduler);
       if (ok) return kernel;
       if (ok.error().code != ErrorCode::out_of_registers) return std::unexpected(ok.error());
     }

@@ -11,6 +11,8 @@
 
 namespace wavejit::passes {
 
+class Scheduler;
+
 /// Technique 5. VGPR inductions that only feed the address of buffer loads with a uniform step
 /// become loop-invariant VGPRs plus an SGPR induction in soffset; equal SGPR inductions merge.
 Result<void> scalar_offsets(ir::Kernel& kernel);
@@ -96,8 +98,9 @@ const Observer& verifying();
 
 /// What does not depend on the budget of registers: all before `schedule`.
 Result<void> prepare(ir::Kernel& kernel, const Options& options, const Observer& observer = verifying());
-/// The rest.
-Result<void> finish(ir::Kernel& kernel, const Options& options, const Observer& observer = verifying());
+/// The rest. Who finishes several copies of a kernel makes their Scheduler (scheduler.hpp) once.
+Result<void> finish(ir::Kernel& kernel, const Options& options, const Observer& observer = verifying(),
+                    const Scheduler* scheduler = nullptr);
 /// The whole list.
 Result<void> run(ir::Kernel& kernel, const Options& options, const Observer& observer = verifying());
 

@@ -2,6 +2,7 @@
 #include <span>
 
 #include "generator/passes/passes.hpp"
+#include "generator/passes/scheduler.hpp"
 
 namespace wavejit::passes {
 namespace {
@@ -50,9 +51,15 @@ Result<void> prepare(ir::Kernel& kernel, const Options& options, const Observer&
   return run_steps(kernel, steps, observer);
 }
 
-Result<void> finish(ir::Kernel& kernel, const Options& options, const Observer& observer) {
+Result<void> finish(ir::Kernel& kernel, const Options& options, const Observer& observer,
+                    const Scheduler* scheduler) {
+  const auto in_order = [&](ir::Kernel& k) -> Result<void> {
+    if (scheduler == nullptr) return schedule(k, options.scheduling);
+    scheduler->run(k, options.scheduling.margin);
+    return {};
+  };
   const Step steps[] = {
-      {"schedule", options.schedule, [&](ir::Kernel& k) { return schedule(k, options.scheduling); }},
+      {"schedule", options.schedule, in_order},
       {"assign_registers", true,
        [&](ir::Kernel& k) {
          return assign_registers(k, {options.bank_aware, options.measure_register_need});

@@ -12,11 +12,12 @@
 //
 // Register pressure: while the live VGPRs stay under the budget less a margin (for bank and tuple
 // fragmentation) the order is by path; above it, by what frees most registers.
+#include "generator/passes/scheduler.hpp"
+
 #include <algorithm>
 #include <cassert>
-#include <optional>
+#include <limits>
 
-#include "generator/passes/dependences.hpp"
 #include "generator/passes/passes.hpp"
 #include "generator/passes/refill_order.hpp"
 
@@ -24,41 +25,134 @@ namespace wavejit::passes {
 namespace {
 
 using isa::Pipe;
+using BlockPlan = Scheduler::BlockPlan;
 
+constexpr std::int32_t not_known = std::numeric_limits<std::int32_t>::min();
+
+bool is_load(const isa::Instruction& mi) { return mi.pipe() == Pipe::vmem && mi.has(isa::flag::load); }
+
+std::vector<std::int64_t> path_lengths(const ir::Kernel& kernel, const ir::Block& block,
+                                       const DependenceGraph& graph) {
+  std::vector<std::int64_t> path(block.insts.size(), 0);
+  for (const std::uint32_t i : graph.falling()) {
+    const isa::Instruction& mi = block.insts[i].mi;
+    if (graph.successors[i].empty() || is_load(mi))
+      path[i] = is_load(mi) ? kernel.target->timing.vmem_l2_latency : 1;
+    for (const Dependence& d : graph.successors[i]) path[i] = std::max(path[i], path[d.to] + d.latency);
+  }
+  return path;
+}
+
+/// Numbers the halves of VGPRs that a block touches from 0, in order of their first access.
+class LocalUnits {
+ public:
+  LocalUnits(const ir::Kernel& kernel, const ir::RegisterUnits& units)
+      : units_(units), vector_(units.count(), false), local_(units.count(), none) {
+    for (std::uint32_t id = 0; id < kernel.vregs.size(); ++id) {
+      if (kernel.vregs[id].cls != isa::RegClass::vgpr) continue;
+      const std::size_t first = units.first_of_vreg(id);
+      for (std::size_t u = first; u < first + 2UL * kernel.vregs[id].width; ++u) vector_[u] = true;
+    }
+  }
+
+  void fill(BlockPlan& plan, const ir::Kernel& kernel, const ir::Block& block, const ir::Liveness& live,
+            std::size_t b);
+
+ private:
+  static constexpr std::uint32_t none = std::numeric_limits<std::uint32_t>::max();
+
+  std::uint32_t local(BlockPlan& plan, std::size_t unit, const ir::Liveness& live, std::size_t b) {
+    if (local_[unit] != none) return local_[unit];
+    local_[unit] = static_cast<std::uint32_t>(plan.units.size());
+    touched_.push_back(unit);
+    plan.units.push_back({live.live_in[b].test(unit), live.live_out[b].test(unit), 0, 0, 0});
+    return local_[unit];
+  }
+
+  const ir::RegisterUnits& units_;
+  std::vector<bool> vector_;
+  std::vector<std::uint32_t> local_;
+  std::vector<std::size_t> touched_;
+};
+
+void LocalUnits::fill(BlockPlan& plan, const ir::Kernel& kernel, const ir::Block& block,
+                      const ir::Liveness& live, std::size_t b) {
+  for (const ir::Instruction& inst : block.insts) {
+    const ir::RegisterAccesses accesses = ir::register_accesses(inst.mi, *kernel.target);
+    const auto add = [&](const ir::RegisterAccess& access) {
+      units_.for_each(access, [&](std::size_t u) {
+        if (vector_[u]) plan.accesses.push_back({local(plan, u, live, b), false});
+      });
+    };
+    plan.reads_begin.push_back(static_cast<std::uint32_t>(plan.accesses.size()));
+    for (const ir::RegisterAccess& read : accesses.reads()) add(read);
+    plan.writes_begin.push_back(static_cast<std::uint32_t>(plan.accesses.size()));
+    for (const ir::RegisterAccess& write : accesses.writes()) add(write);
+    const std::span all = std::span(plan.accesses).subspan(plan.reads_begin.back());
+    const std::size_t reads = plan.writes_begin.back() - plan.reads_begin.back();
+    for (BlockPlan::Access& read : all.first(reads)) {
+      ++plan.units[read.unit].uses;
+      read.rewritten = std::ranges::find(all.subspan(reads), read.unit, &BlockPlan::Access::unit) != all.end();
+    }
+  }
+  plan.reads_begin.push_back(static_cast<std::uint32_t>(plan.accesses.size()));
+  live.live_in[b].for_each([&](std::size_t u) { plan.pressure += vector_[u] ? 1 : 0; });
+  for (const std::size_t unit : touched_) local_[unit] = none;
+  touched_.clear();
+}
+
+/// Who touches which unit.
+void list_touching(BlockPlan& plan) {
+  for (const BlockPlan::Access& a : plan.accesses) ++plan.units[a.unit].touching_end;
+  std::uint32_t at = 0;
+  for (BlockPlan::Unit& u : plan.units) {
+    const std::uint32_t count = u.touching_end;
+    u.touching_begin = u.touching_end = at;
+    at += count;
+  }
+  plan.touching.resize(at);
+  for (std::uint32_t i = 0; i < plan.writes_begin.size(); ++i)
+    for (std::uint32_t a = plan.reads_begin[i]; a < plan.reads_begin[i + 1]; ++a)
+      plan.touching[plan.units[plan.accesses[a].unit].touching_end++] = i;
+}
+
+/// One schedule of one block.
 class BlockScheduler {
  public:
-  BlockScheduler(const ir::Kernel& kernel, const ir::Block& block, const ir::RegisterUnits& units,
-                 const BitSet& live_in, const BitSet& live_out, const ScheduleOptions& options)
+  BlockScheduler(const ir::Kernel& kernel, const ir::Block& block, const BlockPlan& plan, int limit)
       : kernel_(kernel),
         block_(block),
-        units_(units),
-        graph_(build_dependences(kernel, block, units)),
-        live_(live_in),
-        live_out_(live_out),
-        limit_(static_cast<int>(kernel.vgpr_budget) - options.margin) {
-    const target::Timing& time = kernel.target->timing;
-    if (time.valu_queue == 0) gap_ = time.valu_issue;
-    if (!options.ordered_refills) return;
-    if (block.is_loop_body) {
-      order_refills(graph_, kernel, block, units);
-    } else if (&block != &kernel.blocks.back() && (&block + 1)->is_loop_body) {
-      keep_load_order(graph_, block);
-    }
+        plan_(plan),
+        waiting_for_(plan.graph.predecessor_count),
+        ready_at_(block.insts.size(), 0),
+        changes_(block.insts.size(), not_known),
+        limit_(limit),
+        pressure_(plan.pressure) {
+    for (const BlockPlan::Unit& u : plan.units) units_.push_back({u.live_in, u.uses});
+    if (kernel.target->timing.valu_queue == 0) gap_ = kernel.target->timing.valu_issue;
   }
 
   std::vector<ir::Instruction> run();
 
  private:
-  void path_lengths();
-  void count_uses();
-  [[nodiscard]] bool is_vector(std::size_t unit) const { return vector_unit_[unit]; }
+  struct Unit {
+    bool live;
+    std::uint32_t uses_left;
+  };
+  using Accesses = std::span<const BlockPlan::Access>;
+
   /// Change of the number of live vector half registers if `i` were issued now.
   [[nodiscard]] int pressure_change(std::uint32_t i);
   [[nodiscard]] int count_pressure_change(std::uint32_t i) const;
-  void find_touching();
   /// What pressure_change said of whoever touches `unit` may be true no longer.
-  void forget_changes(std::size_t unit);
+  void forget_changes(std::uint32_t unit);
   void issue(std::uint32_t i);
+  [[nodiscard]] Accesses reads(std::uint32_t i) const {
+    return {&plan_.accesses[plan_.reads_begin[i]], plan_.writes_begin[i] - plan_.reads_begin[i]};
+  }
+  [[nodiscard]] Accesses writes(std::uint32_t i) const {
+    return {&plan_.accesses[plan_.writes_begin[i]], plan_.reads_begin[i + 1] - plan_.writes_begin[i]};
+  }
   [[nodiscard]] bool runs_beside_valu(std::uint32_t i) const {
     return block_.insts[i].mi.pipe() == Pipe::matrix && !kernel_.target->timing.matrix_holds_valu;
   }
@@ -69,117 +163,57 @@ class BlockScheduler {
 
   const ir::Kernel& kernel_;
   const ir::Block& block_;
-  const ir::RegisterUnits& units_;
-  DependenceGraph graph_;
-  BitSet live_;
-  const BitSet& live_out_;
+  const BlockPlan& plan_;
+  std::vector<Unit> units_;
+  std::vector<std::uint32_t> waiting_for_;
+  std::vector<std::int64_t> ready_at_;
+  std::vector<std::int32_t> changes_;  ///< pressure_change, where it is known
   int limit_;
-  std::vector<bool> vector_unit_;
-  std::vector<std::uint32_t> uses_left_;
-  std::vector<std::int64_t> path_, ready_at_;
-  std::vector<ir::RegisterAccesses> accesses_;
-  // Instructions that touch vector unit u: touching_[touching_begin_[u]] up to that of u + 1.
-  std::vector<std::uint32_t> touching_begin_, touching_;
-  std::vector<std::optional<int>> changes_;  ///< pressure_change, where it is known
+  int pressure_;  ///< halves
   std::int64_t clock_ = 0, gap_ = 1;
   std::int64_t matrix_free_ = 0;  ///< where matrix instructions run beside the VALU: when the next one can
-  int pressure_ = 0;              // halves
 };
 
-void BlockScheduler::path_lengths() {
-  path_.assign(block_.insts.size(), 0);
-  for (const std::uint32_t i : graph_.falling()) {
-    const isa::Instruction& mi = block_.insts[i].mi;
-    if (graph_.successors[i].empty() || (mi.pipe() == Pipe::vmem && mi.has(isa::flag::load)))
-      path_[i] =
-          mi.pipe() == Pipe::vmem && mi.has(isa::flag::load) ? kernel_.target->timing.vmem_l2_latency : 1;
-    for (const Dependence& d : graph_.successors[i]) path_[i] = std::max(path_[i], path_[d.to] + d.latency);
-  }
-}
-
-void BlockScheduler::count_uses() {
-  uses_left_.assign(units_.count(), 0);
-  vector_unit_.assign(units_.count(), false);
-  accesses_.reserve(block_.insts.size());
-  for (const ir::Instruction& inst : block_.insts) {
-    accesses_.push_back(ir::register_accesses(inst.mi, *kernel_.target));
-    for (const ir::RegisterAccess& read : accesses_.back().reads())
-      units_.for_each(read, [&](std::size_t u) { ++uses_left_[u]; });
-  }
-  for (std::uint32_t id = 0; id < kernel_.vregs.size(); ++id) {
-    if (kernel_.vregs[id].cls != isa::RegClass::vgpr) continue;
-    const std::size_t first = units_.first_of_vreg(id);
-    for (std::size_t u = first; u < first + 2UL * kernel_.vregs[id].width; ++u) vector_unit_[u] = true;
-  }
-  live_.for_each([&](std::size_t u) { pressure_ += is_vector(u) ? 1 : 0; });
-}
-
-void BlockScheduler::find_touching() {
-  const auto visit = [&](auto&& f) {
-    for (std::uint32_t i = 0; i < accesses_.size(); ++i)
-      for (const auto& list : {accesses_[i].reads(), accesses_[i].writes()})
-        for (const ir::RegisterAccess& access : list)
-          units_.for_each(access, [&](std::size_t u) {
-            if (is_vector(u)) f(u, i);
-          });
-  };
-  touching_begin_.assign(units_.count() + 1, 0);
-  visit([&](std::size_t u, std::uint32_t) { ++touching_begin_[u + 1]; });
-  for (std::size_t u = 0; u < units_.count(); ++u) touching_begin_[u + 1] += touching_begin_[u];
-  touching_.resize(touching_begin_.back());
-  std::vector<std::uint32_t> next = touching_begin_;
-  visit([&](std::size_t u, std::uint32_t i) { touching_[next[u]++] = i; });
-  changes_.resize(accesses_.size());
-}
-
-void BlockScheduler::forget_changes(std::size_t unit) {
-  for (std::uint32_t at = touching_begin_[unit]; at < touching_begin_[unit + 1]; ++at)
-    changes_[touching_[at]].reset();
+void BlockScheduler::forget_changes(std::uint32_t unit) {
+  const BlockPlan::Unit& u = plan_.units[unit];
+  for (std::uint32_t at = u.touching_begin; at < u.touching_end; ++at) changes_[plan_.touching[at]] = not_known;
 }
 
 int BlockScheduler::pressure_change(std::uint32_t i) {
-  if (!changes_[i]) changes_[i] = count_pressure_change(i);
-  return *changes_[i];
+  if (changes_[i] == not_known) changes_[i] = count_pressure_change(i);
+  return changes_[i];
 }
 
 int BlockScheduler::count_pressure_change(std::uint32_t i) const {
   int change = 0;
-  for (const ir::RegisterAccess& write : accesses_[i].writes())
-    units_.for_each(write, [&](std::size_t u) { change += is_vector(u) && !live_.test(u) ? 1 : 0; });
-  for (const ir::RegisterAccess& read : accesses_[i].reads())
-    units_.for_each(read, [&](std::size_t u) {
-      if (!is_vector(u) || uses_left_[u] != 1 || live_out_.test(u) || !live_.test(u)) return;
-      for (const ir::RegisterAccess& write : accesses_[i].writes()) {
-        bool rewritten = false;
-        units_.for_each(write, [&](std::size_t w) { rewritten = rewritten || w == u; });
-        if (rewritten) return;
-      }
-      --change;
-    });
+  for (const BlockPlan::Access& write : writes(i)) change += units_[write.unit].live ? 0 : 1;
+  for (const BlockPlan::Access& read : reads(i)) {
+    const Unit& u = units_[read.unit];
+    if (!read.rewritten && u.live && u.uses_left == 1 && !plan_.units[read.unit].live_out) --change;
+  }
   return change;
 }
 
 void BlockScheduler::issue(std::uint32_t i) {
-  for (const ir::RegisterAccess& read : accesses_[i].reads())
-    units_.for_each(read, [&](std::size_t u) {
-      if (--uses_left_[u] <= 1) forget_changes(u);
-      if (uses_left_[u] == 0 && !live_out_.test(u) && live_.test(u)) {
-        live_.reset(u);
-        pressure_ -= is_vector(u) ? 1 : 0;
-      }
-    });
-  for (const ir::RegisterAccess& write : accesses_[i].writes())
-    units_.for_each(write, [&](std::size_t u) {
-      if (live_.test(u)) return;
-      live_.set(u);
-      forget_changes(u);
-      pressure_ += is_vector(u) ? 1 : 0;
-    });
+  for (const BlockPlan::Access& read : reads(i)) {
+    Unit& u = units_[read.unit];
+    if (--u.uses_left <= 1) forget_changes(read.unit);
+    if (u.uses_left > 0 || !u.live || plan_.units[read.unit].live_out) continue;
+    u.live = false;
+    --pressure_;
+  }
+  for (const BlockPlan::Access& write : writes(i)) {
+    Unit& u = units_[write.unit];
+    if (u.live) continue;
+    u.live = true;
+    forget_changes(write.unit);
+    ++pressure_;
+  }
   clock_ = std::max(clock_ + gap_, available(i));
   if (runs_beside_valu(i)) matrix_free_ = clock_ + kernel_.target->wmma16.cycles;
-  for (const Dependence& d : graph_.successors[i]) {
+  for (const Dependence& d : plan_.graph.successors[i]) {
     ready_at_[d.to] = std::max(ready_at_[d.to], clock_ + d.latency);
-    --graph_.predecessor_count[d.to];
+    --waiting_for_[d.to];
   }
 }
 
@@ -203,12 +237,12 @@ std::size_t BlockScheduler::pick(const std::vector<std::uint32_t>& ready) {
     } else if (wait != best_wait && wait != 0) {
       better = wait < best_wait;
     } else {
-      better = path_[i] > best_path || (path_[i] == best_path && i < ready[best]);
+      better = plan_.path[i] > best_path || (plan_.path[i] == best_path && i < ready[best]);
     }
     if (better) {
       best = r;
       best_fits = fits;
-      best_path = path_[i];
+      best_path = plan_.path[i];
       best_wait = wait;
       best_change = change;
     }
@@ -217,14 +251,10 @@ std::size_t BlockScheduler::pick(const std::vector<std::uint32_t>& ready) {
 }
 
 std::vector<ir::Instruction> BlockScheduler::run() {
-  count_uses();
-  find_touching();
-  path_lengths();
   const std::size_t n = block_.insts.size();
-  ready_at_.assign(n, 0);
   std::vector<std::uint32_t> ready;
   for (std::uint32_t i = 0; i < n; ++i)
-    if (graph_.predecessor_count[i] == 0) ready.push_back(i);
+    if (waiting_for_[i] == 0) ready.push_back(i);
   std::vector<ir::Instruction> out;
   out.reserve(n);
   while (!ready.empty()) {
@@ -232,8 +262,8 @@ std::vector<ir::Instruction> BlockScheduler::run() {
     const std::uint32_t i = ready[r];
     ready.erase(ready.begin() + static_cast<std::ptrdiff_t>(r));
     issue(i);
-    for (const Dependence& d : graph_.successors[i])
-      if (graph_.predecessor_count[d.to] == 0) ready.push_back(d.to);
+    for (const Dependence& d : plan_.graph.successors[i])
+      if (waiting_for_[d.to] == 0) ready.push_back(d.to);
     out.push_back(block_.insts[i]);
   }
   assert(out.size() == n);
@@ -242,16 +272,40 @@ std::vector<ir::Instruction> BlockScheduler::run() {
 
 }  // namespace
 
-Result<void> schedule(ir::Kernel& kernel, const ScheduleOptions& options) {
+Scheduler::Scheduler(const ir::Kernel& kernel, bool ordered_refills) : blocks_(kernel.blocks.size()) {
   const ir::Cfg cfg = ir::build_cfg(kernel);
   const ir::RegisterUnits units(kernel);
   const ir::ExecMask exec(kernel, cfg);
   const ir::Liveness live = ir::compute_liveness(kernel, cfg, exec, units);
+  LocalUnits local(kernel, units);
   for (std::size_t b = 0; b < kernel.blocks.size(); ++b) {
-    if (kernel.blocks[b].insts.size() < 3) continue;
-    kernel.blocks[b].insts =
-        BlockScheduler(kernel, kernel.blocks[b], units, live.live_in[b], live.live_out[b], options).run();
+    const ir::Block& block = kernel.blocks[b];
+    if (block.insts.size() < 3) continue;
+    BlockPlan& plan = blocks_[b];
+    plan.graph = build_dependences(kernel, block, units);
+    if (ordered_refills) {
+      if (block.is_loop_body)
+        order_refills(plan.graph, kernel, block, units);
+      else if (b + 1 < kernel.blocks.size() && kernel.blocks[b + 1].is_loop_body)
+        keep_load_order(plan.graph, block);
+    }
+    plan.path = path_lengths(kernel, block, plan.graph);
+    local.fill(plan, kernel, block, live, b);
+    list_touching(plan);
   }
+}
+
+void Scheduler::run(ir::Kernel& kernel, int margin) const {
+  assert(kernel.blocks.size() == blocks_.size());
+  const int limit = static_cast<int>(kernel.vgpr_budget) - margin;
+  for (std::size_t b = 0; b < blocks_.size(); ++b) {
+    ir::Block& block = kernel.blocks[b];
+    if (block.insts.size() >= 3) block.insts = BlockScheduler(kernel, block, blocks_[b], limit).run();
+  }
+}
+
+Result<void> schedule(ir::Kernel& kernel, const ScheduleOptions& options) {
+  Scheduler(kernel, options.ordered_refills).run(kernel, options.margin);
   return {};
 }
 

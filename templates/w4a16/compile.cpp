@@ -5,6 +5,7 @@
 
 #include "generator/model/loops.hpp"
 #include "generator/model/mix.hpp"
+#include "generator/passes/scheduler.hpp"
 #include "templates/cdna/family.hpp"
 #include "templates/fit.hpp"
 #include "templates/skinny/skinny.hpp"
@@ -94,6 +95,7 @@ Result<ir::Kernel> compile(const Problem& problem, Config& config, unsigned stag
   const std::vector<unsigned> tries = occupancies(problem, config, target);
   ir::Kernel prepared = build(problem, config, target);
   if (auto ok = passes::prepare(prepared, options, observer); !ok) return std::unexpected(ok.error());
+  const passes::Scheduler scheduler(prepared, options.scheduling.ordered_refills);
   for (const unsigned waves : tries) {
     const unsigned budget = target::vgpr_budget(target, waves);
     // A schedule under a tighter budget, where registers go before speed, had more than this alive.
@@ -104,7 +106,7 @@ Result<ir::Kernel> compile(const Problem& problem, Config& config, unsigned stag
       options.scheduling.margin = margin;
       ir::Kernel kernel = prepared;
       kernel.vgpr_budget = budget;
-      auto ok = passes::finish(kernel, options, observer);
+      auto ok = passes::finish(kernel, options, observer, &scheduler);
       // The occupancy asked for stays in the Config, though the registers may allow more: with that one
       // given, the same code comes out again.
       if (ok) {
