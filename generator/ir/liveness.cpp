@@ -13,25 +13,8 @@ struct Transfer {
   BitSet gen, kill;
 };
 
-void apply_backward(const Kernel& kernel, const isa::Instruction& inst, bool exec_full,
-                    const RegisterUnits& units, bool writes, Transfer& t) {
-  const RegisterAccesses access = register_accesses(inst, *kernel.target);
-  if (!writes) {
-    for (const RegisterAccess& read : access.reads())
-      units.for_each(read, [&](std::size_t u) { t.gen.set(u); });
-    return;
-  }
-  for (const RegisterAccess& write : access.writes()) {
-    if (keeps_inactive_lanes(inst, write.reg, exec_full)) continue;
-    units.for_each(write, [&](std::size_t u) {
-      t.gen.reset(u);
-      t.kill.set(u);
-    });
-  }
-}
-
-Transfer block_transfer(const Kernel& kernel, std::uint32_t b, const ExecMask& exec,
-                        const RegisterUnits& units) {
+Transfer block_transfer(const Kernel& kernel, std::uint32_t b, const RegisterUnits& units,
+                        const UnitAccesses& accesses) {
   const Block& block = kernel.blocks[b];
   Transfer t{BitSet(units.count()), BitSet(units.count())};
   if (block.loop) {
@@ -41,24 +24,26 @@ Transfer block_transfer(const Kernel& kernel, std::uint32_t b, const ExecMask& e
   }
   for (std::size_t end = block.insts.size(); end > 0;) {
     const std::size_t begin = end >= 2 && issue_group(block.insts, end - 2) == 2 ? end - 2 : end - 1;
-    for (const bool writes : {true, false})
-      for (std::size_t i = begin; i < end; ++i)
-        apply_backward(kernel, block.insts[i].mi, exec.full(b, i), units, writes, t);
+    for (std::size_t i = begin; i < end; ++i)
+      for (const UnitAccesses::Write& write : accesses.writes(b, i)) {
+        if (!write.ends) continue;
+        t.gen.reset(write.unit);
+        t.kill.set(write.unit);
+      }
+    for (std::size_t i = begin; i < end; ++i)
+      for (const std::uint32_t unit : accesses.reads(b, i)) t.gen.set(unit);
     end = begin;
   }
   return t;
 }
 
 /// Everything that each block writes.
-std::vector<BitSet> definitions(const Kernel& kernel, const RegisterUnits& units) {
+std::vector<BitSet> definitions(const Kernel& kernel, const RegisterUnits& units,
+                                const UnitAccesses& accesses) {
   std::vector<BitSet> result(kernel.blocks.size(), BitSet(units.count()));
-  for (std::size_t b = 0; b < kernel.blocks.size(); ++b) {
-    for (const Instruction& inst : kernel.blocks[b].insts) {
-      const RegisterAccesses access = register_accesses(inst.mi, *kernel.target);
-      for (const RegisterAccess& write : access.writes())
-        units.for_each(write, [&](std::size_t u) { result[b].set(u); });
-    }
-  }
+  for (std::size_t b = 0; b < kernel.blocks.size(); ++b)
+    for (std::size_t i = 0; i < kernel.blocks[b].insts.size(); ++i)
+      for (const UnitAccesses::Write& write : accesses.writes(b, i)) result[b].set(write.unit);
   return result;
 }
 
@@ -70,6 +55,22 @@ BitSet defined_at_entry(const Kernel& kernel, const RegisterUnits& units) {
   for (const isa::Operand& o : entry_operands(kernel)) define(o);
   define(isa::exec(kernel.target->wave_size));
   return defined;
+}
+
+/// Per block, what may have been written on some path to its start.
+std::vector<BitSet> maybe_defined_in(const Kernel& kernel, const Cfg& cfg, const RegisterUnits& units,
+                                     const std::vector<BitSet>& defines) {
+  std::vector<BitSet> in(kernel.blocks.size(), BitSet(units.count()));
+  if (!in.empty()) in[0] = defined_at_entry(kernel, units);
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (const std::uint32_t b : cfg.reverse_post_order) {
+      BitSet out = in[b];
+      out.unite(defines[b]);
+      for (const std::uint32_t to : cfg.successors[b]) changed = in[to].unite(out) || changed;
+    }
+  }
+  return in;
 }
 
 }  // namespace
@@ -105,11 +106,30 @@ bool keeps_inactive_lanes(const isa::Instruction& inst, const isa::Operand& writ
   return !exec_full && written.cls != isa::RegClass::sgpr && !inst.has(isa::flag::no_exec);
 }
 
-Liveness compute_liveness(const Kernel& kernel, const Cfg& cfg, const ExecMask& exec,
-                          const RegisterUnits& units) {
+UnitAccesses::UnitAccesses(const Kernel& kernel, const ExecMask& exec, const RegisterUnits& units) {
+  for (std::uint32_t b = 0; b < kernel.blocks.size(); ++b) {
+    first_.push_back(begin_.size());
+    for (std::size_t i = 0; i < kernel.blocks[b].insts.size(); ++i) {
+      const isa::Instruction& inst = kernel.blocks[b].insts[i].mi;
+      begin_.push_back({reads_.size(), writes_.size()});
+      const RegisterAccesses access = register_accesses(inst, *kernel.target);
+      for (const RegisterAccess& read : access.reads())
+        units.for_each(read, [&](std::size_t u) { reads_.push_back(static_cast<std::uint32_t>(u)); });
+      for (const RegisterAccess& write : access.writes()) {
+        const bool ends = !keeps_inactive_lanes(inst, write.reg, exec.full(b, i));
+        units.for_each(write,
+                       [&](std::size_t u) { writes_.push_back({static_cast<std::uint32_t>(u), ends}); });
+      }
+    }
+  }
+  begin_.push_back({reads_.size(), writes_.size()});
+}
+
+Liveness compute_liveness(const Kernel& kernel, const Cfg& cfg, const RegisterUnits& units,
+                          const UnitAccesses& accesses) {
   const std::size_t n = kernel.blocks.size();
   std::vector<Transfer> transfer;
-  for (std::uint32_t b = 0; b < n; ++b) transfer.push_back(block_transfer(kernel, b, exec, units));
+  for (std::uint32_t b = 0; b < n; ++b) transfer.push_back(block_transfer(kernel, b, units, accesses));
   Liveness result{std::vector<BitSet>(n, BitSet(units.count())),
                   std::vector<BitSet>(n, BitSet(units.count()))};
   for (bool changed = true; changed;) {
@@ -122,8 +142,8 @@ Liveness compute_liveness(const Kernel& kernel, const Cfg& cfg, const ExecMask& 
       changed = result.live_in[i].unite(in) || changed;
     }
   }
-  const std::vector<BitSet> defined = maybe_defined_in(kernel, cfg, units);
-  const std::vector<BitSet> defines = definitions(kernel, units);
+  const std::vector<BitSet> defines = definitions(kernel, units, accesses);
+  const std::vector<BitSet> defined = maybe_defined_in(kernel, cfg, units, defines);
   for (std::size_t b = 0; b < n; ++b) {
     BitSet out = defined[b];
     out.unite(defines[b]);
@@ -133,23 +153,9 @@ Liveness compute_liveness(const Kernel& kernel, const Cfg& cfg, const ExecMask& 
   return result;
 }
 
-std::vector<BitSet> maybe_defined_in(const Kernel& kernel, const Cfg& cfg, const RegisterUnits& units) {
-  const std::vector<BitSet> defines = definitions(kernel, units);
-  std::vector<BitSet> in(kernel.blocks.size(), BitSet(units.count()));
-  if (!in.empty()) in[0] = defined_at_entry(kernel, units);
-  for (bool changed = true; changed;) {
-    changed = false;
-    for (const std::uint32_t b : cfg.reverse_post_order) {
-      BitSet out = in[b];
-      out.unite(defines[b]);
-      for (const std::uint32_t to : cfg.successors[b]) changed = in[to].unite(out) || changed;
-    }
-  }
-  return in;
-}
-
 std::vector<BitSet> always_defined_in(const Kernel& kernel, const Cfg& cfg, const RegisterUnits& units) {
-  const std::vector<BitSet> defines = definitions(kernel, units);
+  const std::vector<BitSet> defines =
+      definitions(kernel, units, UnitAccesses(kernel, ExecMask(kernel, cfg), units));
   std::vector<BitSet> in(kernel.blocks.size(), BitSet(units.count(), true));
   if (!in.empty()) in[0] = defined_at_entry(kernel, units);
   for (bool changed = true; changed;) {

@@ -15,6 +15,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "generator/ir/cfg.hpp"
@@ -50,6 +51,33 @@ class RegisterUnits {
   std::size_t count_;
 };
 
+/// The units that each instruction reads and writes: several analyses of one kernel share them.
+class UnitAccesses {
+ public:
+  struct Write {
+    std::uint32_t unit;
+    bool ends;  ///< the old value's life: no lane that is off keeps it
+  };
+  UnitAccesses(const Kernel& kernel, const ExecMask& exec, const RegisterUnits& units);
+  [[nodiscard]] std::span<const std::uint32_t> reads(std::size_t block, std::size_t inst) const {
+    const std::size_t i = first_[block] + inst;
+    return std::span(reads_).subspan(begin_[i].read, begin_[i + 1].read - begin_[i].read);
+  }
+  [[nodiscard]] std::span<const Write> writes(std::size_t block, std::size_t inst) const {
+    const std::size_t i = first_[block] + inst;
+    return std::span(writes_).subspan(begin_[i].write, begin_[i + 1].write - begin_[i].write);
+  }
+
+ private:
+  struct Begin {
+    std::size_t read, write;
+  };
+  std::vector<std::size_t> first_;  ///< by block: its first instruction's place in begin_
+  std::vector<Begin> begin_;
+  std::vector<std::uint32_t> reads_;
+  std::vector<Write> writes_;
+};
+
 /// Registers that hold a value before the first instruction: the kernel's entry operands.
 std::vector<isa::Operand> entry_operands(const Kernel& kernel);
 
@@ -60,11 +88,8 @@ struct Liveness {
   std::vector<BitSet> live_in, live_out;  ///< per block
 };
 
-Liveness compute_liveness(const Kernel& kernel, const Cfg& cfg, const ExecMask& exec,
-                          const RegisterUnits& units);
-
-/// Per block, what may have been written on some path to its start.
-std::vector<BitSet> maybe_defined_in(const Kernel& kernel, const Cfg& cfg, const RegisterUnits& units);
+Liveness compute_liveness(const Kernel& kernel, const Cfg& cfg, const RegisterUnits& units,
+                          const UnitAccesses& accesses);
 
 /// Per block, what has been written on every path to its start.
 std::vector<BitSet> always_defined_in(const Kernel& kernel, const Cfg& cfg, const RegisterUnits& units);

@@ -61,6 +61,31 @@ bool is_plain_copy(const isa::Instruction& inst) {
          !s.neg && !s.abs;
 }
 
+struct Counts {
+  std::uint32_t needed, allowed, live;  ///< live: at one point
+};
+
+std::unexpected<Error> refuse(const ir::Kernel& kernel, RegClass cls, const Counts& counts,
+                              std::string_view how) {
+  constexpr std::array<std::string_view, 3> fields{"sgprs", "vgprs", "agprs"};
+  auto failure = fail_field(ErrorCode::out_of_registers, std::string(fields[static_cast<unsigned>(cls)]),
+                            std::to_string(counts.needed), fmt::format("at most {}", counts.allowed));
+  failure.error().message = fmt::format("kernel {}: {} ({}; {} are live at one point)", kernel.name,
+                                        failure.error().message, how, counts.live);
+  return failure;
+}
+
+/// Most VGPRs that are live at one point.
+std::uint32_t live_vgprs(const ir::Kernel& kernel, const LiveRanges& ranges) {
+  std::vector<const Segments*> lives;
+  for (std::uint32_t r = 0; r < kernel.target->addressable_vgprs; ++r)
+    lives.push_back(&ranges.of_physical(RegClass::vgpr, r));
+  for (std::uint32_t id = 0; id < kernel.vregs.size(); ++id)
+    for (unsigned d = 0; d < kernel.vregs[id].width && kernel.vregs[id].cls == RegClass::vgpr; ++d)
+      lives.push_back(&ranges.of_vreg(id, d));
+  return peak_pressure(ranges.positions(), lives);
+}
+
 class Assigner {
  public:
   Assigner(ir::Kernel& kernel, const RegisterOptions& options)
@@ -159,7 +184,6 @@ class Assigner {
   std::unexpected<Error> does_not_fit(AllocationProblem p, RegClass cls) const {
     p.banks = nullptr;  // banks are given up before a kernel is refused
     p.granule = 0;
-    constexpr std::array<std::string_view, 3> fields{"sgprs", "vgprs", "agprs"};
     const std::uint32_t peak = peak_pressure(p);
     std::uint32_t low = std::max(peak, limit(cls) + 1), high = addressable(cls);
     std::optional<Placement> widest = measure_need_ && low <= high ? place(p, high) : std::nullopt;
@@ -173,14 +197,12 @@ class Assigner {
       }
     }
     const std::uint32_t needed = widest ? high : std::max(peak, limit(cls) + 1);
-    auto failure = fail_field(ErrorCode::out_of_registers, std::string(fields[static_cast<unsigned>(cls)]),
-                              std::to_string(needed), fmt::format("at most {}", limit(cls)));
-    failure.error().message =
-        fmt::format("kernel {}: {} ({}; {} are live at one point)", kernel_.name, failure.error().message,
-                    widest ? "the smallest count found to fit"
-                           : fmt::format("a lower bound: none up to {} fits", addressable(cls)),
-                    peak);
-    return failure;
+    std::string how = "a lower bound";
+    if (widest)
+      how = "the smallest count found to fit";
+    else if (measure_need_)
+      how += fmt::format(": none up to {} fits", addressable(cls));
+    return refuse(kernel_, cls, {needed, limit(cls), peak}, how);
   }
 
   void rewrite() {
@@ -230,7 +252,14 @@ class Assigner {
 Result<void> assign_registers(ir::Kernel& kernel, const RegisterOptions& options) {
   if (kernel.registers_assigned)
     return fail_field(ErrorCode::invalid_ir, "registers_assigned", "true", "false before assign_registers");
-  split_webs(kernel);
+  const LiveRanges whole(kernel);
+  // Of many schedules that are tried, most end here.
+  if (!options.measure_need) {
+    const std::uint32_t live = live_vgprs(kernel, whole);
+    const std::uint32_t allowed = std::min<std::uint32_t>(kernel.vgpr_budget, kernel.target->addressable_vgprs);
+    if (live > allowed) return refuse(kernel, RegClass::vgpr, {live, allowed, live}, "a lower bound");
+  }
+  split_webs(kernel, whole);
   return Assigner(kernel, options).run();
 }
 

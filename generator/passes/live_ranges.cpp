@@ -30,8 +30,8 @@ class Builder {
       : kernel_(kernel),
         units_(units),
         cfg_(ir::build_cfg(kernel)),
-        exec_(kernel, cfg_),
-        live_(ir::compute_liveness(kernel, cfg_, exec_, units)),
+        accesses_(kernel, ir::ExecMask(kernel, cfg_), units),
+        live_(ir::compute_liveness(kernel, cfg_, units, accesses_)),
         dwords_((units.count() + 1) / 2),
         end_(units.count(), 0),
         first_def_(units.count(), 0) {}
@@ -52,24 +52,20 @@ class Builder {
     dwords_[unit / 2].push_back({begin, end});
   }
 
-  void use(const ir::RegisterAccess& access, std::uint32_t group) {
-    units_.for_each(access, [&](std::size_t u) {
-      if (end_[u] == 0) end_[u] = 2 * group + 1;
-    });
+  void use(std::size_t u, std::uint32_t group) {
+    if (end_[u] == 0) end_[u] = 2 * group + 1;
   }
 
-  void define(const ir::RegisterAccess& access, std::uint32_t group, bool ends) {
+  void define(std::size_t u, std::uint32_t group, bool ends) {
     const std::uint32_t at = 2 * group + 1;
-    units_.for_each(access, [&](std::size_t u) {
-      if (end_[u] == 0) {
-        emit(u, at, at + 1);
-      } else if (ends) {
-        emit(u, at, end_[u]);
-        end_[u] = 0;
-      } else {
-        first_def_[u] = at;
-      }
-    });
+    if (end_[u] == 0) {
+      emit(u, at, at + 1);
+    } else if (ends) {
+      emit(u, at, end_[u]);
+      end_[u] = 0;
+    } else {
+      first_def_[u] = at;
+    }
   }
 
   void clobber_early(const isa::Instruction& inst, std::uint32_t group) {
@@ -80,15 +76,12 @@ class Builder {
   void instructions(std::uint32_t b, std::size_t begin, std::size_t end, std::uint32_t group) {
     const std::vector<ir::Instruction>& insts = kernel_.blocks[b].insts;
     for (std::size_t i = begin; i < end; ++i) {
-      const ir::RegisterAccesses access = ir::register_accesses(insts[i].mi, *kernel_.target);
-      for (const ir::RegisterAccess& write : access.writes())
-        define(write, group, !ir::keeps_inactive_lanes(insts[i].mi, write.reg, exec_.full(b, i)));
+      for (const ir::UnitAccesses::Write& write : accesses_.writes(b, i))
+        define(write.unit, group, write.ends);
       clobber_early(insts[i].mi, group);
     }
-    for (std::size_t i = begin; i < end; ++i) {
-      const ir::RegisterAccesses access = ir::register_accesses(insts[i].mi, *kernel_.target);
-      for (const ir::RegisterAccess& read : access.reads()) use(read, group);
-    }
+    for (std::size_t i = begin; i < end; ++i)
+      for (const std::uint32_t unit : accesses_.reads(b, i)) use(unit, group);
   }
 
   static BlockGroups number(const ir::Block& block, std::uint32_t first) {
@@ -114,9 +107,11 @@ class Builder {
   }
 
   void loop_end(const ir::CountedLoop& loop, std::uint32_t group) {
-    define({isa::sgpr(ir::scc_register)}, group, true);
-    for (const ir::Induction& i : loop.inductions) define({i.reg}, group, true);
-    for (const ir::Induction& i : loop.inductions) use({i.reg}, group);
+    const auto write = [&](std::size_t u) { define(u, group, true); };
+    units_.for_each({isa::sgpr(ir::scc_register)}, write);
+    for (const ir::Induction& i : loop.inductions) units_.for_each({i.reg}, write);
+    for (const ir::Induction& i : loop.inductions)
+      units_.for_each({i.reg}, [&](std::size_t u) { use(u, group); });
   }
 
   /// What is still live at the block's start came from before, unless nothing can have written it
@@ -136,7 +131,7 @@ class Builder {
   const ir::Kernel& kernel_;
   const ir::RegisterUnits& units_;
   ir::Cfg cfg_;
-  ir::ExecMask exec_;
+  ir::UnitAccesses accesses_;
   ir::Liveness live_;
   std::vector<Segments> dwords_;
   std::vector<std::uint32_t> end_;        ///< exclusive end of the open segment; 0 = not live

@@ -47,7 +47,7 @@ std::vector<std::int64_t> path_lengths(const ir::Kernel& kernel, const ir::Block
 class LocalUnits {
  public:
   LocalUnits(const ir::Kernel& kernel, const ir::RegisterUnits& units)
-      : units_(units), vector_(units.count(), false), local_(units.count(), none) {
+      : vector_(units.count(), false), local_(units.count(), none) {
     for (std::uint32_t id = 0; id < kernel.vregs.size(); ++id) {
       if (kernel.vregs[id].cls != isa::RegClass::vgpr) continue;
       const std::size_t first = units.first_of_vreg(id);
@@ -55,8 +55,8 @@ class LocalUnits {
     }
   }
 
-  void fill(BlockPlan& plan, const ir::Kernel& kernel, const ir::Block& block, const ir::Liveness& live,
-            std::size_t b);
+  void fill(BlockPlan& plan, const ir::Block& block, const ir::UnitAccesses& accesses,
+            const ir::Liveness& live, std::size_t b);
 
  private:
   static constexpr std::uint32_t none = std::numeric_limits<std::uint32_t>::max();
@@ -69,25 +69,21 @@ class LocalUnits {
     return local_[unit];
   }
 
-  const ir::RegisterUnits& units_;
   std::vector<bool> vector_;
   std::vector<std::uint32_t> local_;
   std::vector<std::size_t> touched_;
 };
 
-void LocalUnits::fill(BlockPlan& plan, const ir::Kernel& kernel, const ir::Block& block,
+void LocalUnits::fill(BlockPlan& plan, const ir::Block& block, const ir::UnitAccesses& accesses,
                       const ir::Liveness& live, std::size_t b) {
-  for (const ir::Instruction& inst : block.insts) {
-    const ir::RegisterAccesses accesses = ir::register_accesses(inst.mi, *kernel.target);
-    const auto add = [&](const ir::RegisterAccess& access) {
-      units_.for_each(access, [&](std::size_t u) {
-        if (vector_[u]) plan.accesses.push_back({local(plan, u, live, b), false});
-      });
-    };
+  const auto add = [&](std::size_t u) {
+    if (vector_[u]) plan.accesses.push_back({local(plan, u, live, b), false});
+  };
+  for (std::size_t i = 0; i < block.insts.size(); ++i) {
     plan.reads_begin.push_back(static_cast<std::uint32_t>(plan.accesses.size()));
-    for (const ir::RegisterAccess& read : accesses.reads()) add(read);
+    for (const std::uint32_t unit : accesses.reads(b, i)) add(unit);
     plan.writes_begin.push_back(static_cast<std::uint32_t>(plan.accesses.size()));
-    for (const ir::RegisterAccess& write : accesses.writes()) add(write);
+    for (const ir::UnitAccesses::Write& write : accesses.writes(b, i)) add(write.unit);
     const std::span all = std::span(plan.accesses).subspan(plan.reads_begin.back());
     const std::size_t reads = plan.writes_begin.back() - plan.reads_begin.back();
     for (BlockPlan::Access& read : all.first(reads)) {
@@ -275,8 +271,8 @@ std::vector<ir::Instruction> BlockScheduler::run() {
 Scheduler::Scheduler(const ir::Kernel& kernel, bool ordered_refills) : blocks_(kernel.blocks.size()) {
   const ir::Cfg cfg = ir::build_cfg(kernel);
   const ir::RegisterUnits units(kernel);
-  const ir::ExecMask exec(kernel, cfg);
-  const ir::Liveness live = ir::compute_liveness(kernel, cfg, exec, units);
+  const ir::UnitAccesses accesses(kernel, ir::ExecMask(kernel, cfg), units);
+  const ir::Liveness live = ir::compute_liveness(kernel, cfg, units, accesses);
   LocalUnits local(kernel, units);
   for (std::size_t b = 0; b < kernel.blocks.size(); ++b) {
     const ir::Block& block = kernel.blocks[b];
@@ -290,7 +286,7 @@ Scheduler::Scheduler(const ir::Kernel& kernel, bool ordered_refills) : blocks_(k
         keep_load_order(plan.graph, block);
     }
     plan.path = path_lengths(kernel, block, plan.graph);
-    local.fill(plan, kernel, block, live, b);
+    local.fill(plan, block, accesses, live, b);
     list_touching(plan);
   }
 }

@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <numeric>
 
-#include "generator/passes/live_ranges.hpp"
-
 namespace wavejit::passes {
 namespace {
 
@@ -31,7 +29,8 @@ struct Webs {
 
 class Splitter {
  public:
-  explicit Splitter(ir::Kernel& kernel) : kernel_(kernel), ranges_(kernel), webs_(kernel.vregs.size()) {}
+  Splitter(ir::Kernel& kernel, const LiveRanges& ranges)
+      : kernel_(kernel), ranges_(ranges), webs_(kernel.vregs.size()) {}
 
   void run() {
     const ir::Cfg cfg = ir::build_cfg(kernel_);
@@ -94,12 +93,12 @@ class Splitter {
   }
 
   ir::Kernel& kernel_;
-  LiveRanges ranges_;
+  const LiveRanges& ranges_;
   std::vector<Webs> webs_;
 };
 
 }  // namespace
 
-void split_webs(ir::Kernel& kernel) { Splitter(kernel).run(); }
+void split_webs(ir::Kernel& kernel, const LiveRanges& ranges) { Splitter(kernel, ranges).run(); }
 
 }  // namespace wavejit::passes

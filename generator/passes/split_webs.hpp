@@ -8,9 +8,11 @@
 #pragma once
 
 #include "generator/ir/kernel.hpp"
+#include "generator/passes/live_ranges.hpp"
 
 namespace wavejit::passes {
 
-void split_webs(ir::Kernel& kernel);
+/// `ranges` are those of the kernel as it is.
+void split_webs(ir::Kernel& kernel, const LiveRanges& ranges);
 
 }  // namespace wavejit::passes

@@ -294,16 +294,18 @@ std::optional<Placement> place_in_mode(const AllocationProblem& problem, std::ui
 }  // namespace
 
 std::uint32_t peak_pressure(const AllocationProblem& problem) {
-  std::vector<std::int32_t> change(problem.positions + 1, 0);
-  const auto count = [&](const Segments& segments) {
-    for (const Segment& s : segments) {
+  std::vector<const Segments*> lives = problem.occupied;
+  for (const TupleRequest& t : problem.tuples) lives.insert(lives.end(), t.dwords.begin(), t.dwords.end());
+  return peak_pressure(problem.positions, lives);
+}
+
+std::uint32_t peak_pressure(std::uint32_t positions, const std::vector<const Segments*>& lives) {
+  std::vector<std::int32_t> change(positions + 1, 0);
+  for (const Segments* life : lives)
+    for (const Segment& s : *life) {
       ++change[s.begin];
       --change[s.end];
     }
-  };
-  for (const TupleRequest& t : problem.tuples)
-    for (const Segments* s : t.dwords) count(*s);
-  for (const Segments* s : problem.occupied) count(*s);
   std::int32_t live = 0, peak = 0;
   for (const std::int32_t c : change) peak = std::max(peak, live += c);
   return static_cast<std::uint32_t>(peak);

@@ -54,7 +54,8 @@ struct Placement {
   std::uint32_t used = 0;          ///< highest register taken + 1
 };
 
-/// Most registers live at one position: no assignment needs fewer.
+/// Most of some lives at one of `positions`: no assignment needs fewer registers.
+std::uint32_t peak_pressure(std::uint32_t positions, const std::vector<const Segments*>& lives);
 std::uint32_t peak_pressure(const AllocationProblem& problem);
 
 /// Two fixed tuples, or one and a physical operand, that want one register at one time.

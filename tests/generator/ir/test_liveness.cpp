@@ -33,7 +33,8 @@ struct Fixture {
 unsigned live_in(const Fixture& f, std::size_t block, const Operand& o) {
   const ir::Cfg cfg = ir::build_cfg(f.kernel);
   const ir::RegisterUnits units(f.kernel);
-  const ir::Liveness live = ir::compute_liveness(f.kernel, cfg, ir::ExecMask(f.kernel, cfg), units);
+  const ir::Liveness live = ir::compute_liveness(
+      f.kernel, cfg, units, ir::UnitAccesses(f.kernel, ir::ExecMask(f.kernel, cfg), units));
   const std::size_t u = units.first(o);
   return (live.live_in[block].test(u) ? 1U : 0U) | (live.live_in[block].test(u + 1) ? 2U : 0U);
 }
