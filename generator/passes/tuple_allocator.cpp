@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cassert>
 #include <numeric>
 #include <tuple>
 
@@ -154,10 +155,13 @@ class Attempt {
 
   /// The first place that starts in one of the banks whose bits are set.
   std::int64_t first_fit(const TupleRequest& t, unsigned in_banks) const {
-    const std::uint32_t banks = std::max(banks_, 1U);
-    for (std::uint32_t base = 0; base + t.width <= file_.size(); base += t.align)
-      if ((in_banks >> (base % banks) & 1) != 0 && fits(t, base)) return base;
-    return -1;
+    const unsigned period = std::max<unsigned>(std::max(banks_, 1U), t.align);
+    assert(64 % period == 0);
+    std::uint64_t starts = 0;
+    for (unsigned base = 0; base < period; base += t.align)
+      if ((in_banks >> (base % std::max(banks_, 1U)) & 1) != 0) starts |= std::uint64_t{1} << base;
+    const auto base = file_.first_free(t.masks, starts, period);
+    return base ? std::int64_t{*base} : -1;
   }
 
   unsigned open_banks(const TupleRequest& t) const {
