@@ -117,8 +117,9 @@ UnitAccesses::UnitAccesses(const Kernel& kernel, const ExecMask& exec, const Reg
         units.for_each(read, [&](std::size_t u) { reads_.push_back(static_cast<std::uint32_t>(u)); });
       for (const RegisterAccess& write : access.writes()) {
         const bool ends = !keeps_inactive_lanes(inst, write.reg, exec.full(b, i));
-        units.for_each(write,
-                       [&](std::size_t u) { writes_.push_back({static_cast<std::uint32_t>(u), ends}); });
+        units.for_each(write, [&](std::size_t u) {
+          writes_.push_back({static_cast<std::uint32_t>(u), ends});
+        });
       }
     }
   }

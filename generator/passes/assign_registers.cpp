@@ -256,7 +256,8 @@ Result<void> assign_registers(ir::Kernel& kernel, const RegisterOptions& options
   // Of many schedules that are tried, most end here.
   if (!options.measure_need) {
     const std::uint32_t live = live_vgprs(kernel, whole);
-    const std::uint32_t allowed = std::min<std::uint32_t>(kernel.vgpr_budget, kernel.target->addressable_vgprs);
+    const std::uint32_t allowed =
+        std::min<std::uint32_t>(kernel.vgpr_budget, kernel.target->addressable_vgprs);
     if (live > allowed) return refuse(kernel, RegClass::vgpr, {live, allowed, live}, "a lower bound");
   }
   split_webs(kernel, whole);

@@ -71,15 +71,6 @@ class Graph {
     }
   }
 
-  /// No tuple is tied to particular banks, so the colours may be renamed by rotation.
-  [[nodiscard]] bool rotatable(bool keep_wishes) const {
-    const unsigned all = (1U << banks_) - 1;
-    for (std::size_t id = 0; id < nodes_.size(); ++id)
-      if (nodes_[id].used && (nodes_[id].allowed != all || (keep_wishes && kernel_.vregs[id].bank >= 0)))
-        return false;
-    return true;
-  }
-
  private:
   unsigned placeable(const ir::VirtualRegister& reg) const {
     if (reg.fixed) return 1U << (*reg.fixed % banks_);
@@ -223,7 +214,6 @@ BankPlan plan_banks(const ir::Kernel& kernel) {
   }
   if (colours.empty()) colours = graph.colour_greedily();
   plan.matrix_bank = std::move(colours);
-  plan.rotatable = graph.rotatable(keep_wishes);
   graph.export_to(plan);
   list_partners(kernel, plan);
   return plan;

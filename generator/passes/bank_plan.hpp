@@ -35,9 +35,8 @@ struct BankPlan {
   unsigned banks = 0;                              ///< 0: the target has no bank rule
   std::vector<std::int8_t> matrix_bank;            ///< per tuple: bank of its first register, -1 = free
   std::vector<std::vector<BankPartner>> partners;  ///< per tuple
-  bool rotatable = false;  ///< adding one number to all of matrix_bank keeps every rule and wish
-  std::vector<std::vector<BankEdge>> edges;  ///< per tuple: partners in matrix instructions
-  std::vector<std::uint8_t> open;            ///< per tuple of matrix_bank: banks it may start in, as bits
+  std::vector<std::vector<BankEdge>> edges;        ///< per tuple: partners in matrix instructions
+  std::vector<std::uint8_t> open;  ///< per tuple of matrix_bank: banks it may start in, as bits
 };
 
 /// Wishes (VirtualRegister::bank) are kept unless they contradict the matrix rule. Where no

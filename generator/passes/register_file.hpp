@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Which registers are taken at which positions: one bit per register and position. 64 positions of a register
-// are a word; the words of all registers for the same 64 positions lie together, and one more bit per register
-// says whether its word has any bit set, because places for long lives are looked for most.
+// are a word; the words of all registers for the same 64 positions lie together, and one more bit per
+// register says whether its word has any bit set, because places for long lives are looked for most.
 #pragma once
 
 #include <algorithm>

@@ -12,14 +12,13 @@
 //
 // Register pressure: while the live VGPRs stay under the budget less a margin (for bank and tuple
 // fragmentation) the order is by path; above it, by what frees most registers.
-#include "generator/passes/scheduler.hpp"
-
 #include <algorithm>
 #include <cassert>
 #include <limits>
 
 #include "generator/passes/passes.hpp"
 #include "generator/passes/refill_order.hpp"
+#include "generator/passes/scheduler.hpp"
 
 namespace wavejit::passes {
 namespace {
@@ -88,7 +87,8 @@ void LocalUnits::fill(BlockPlan& plan, const ir::Block& block, const ir::UnitAcc
     const std::size_t reads = plan.writes_begin.back() - plan.reads_begin.back();
     for (BlockPlan::Access& read : all.first(reads)) {
       ++plan.units[read.unit].uses;
-      read.rewritten = std::ranges::find(all.subspan(reads), read.unit, &BlockPlan::Access::unit) != all.end();
+      read.rewritten =
+          std::ranges::find(all.subspan(reads), read.unit, &BlockPlan::Access::unit) != all.end();
     }
   }
   plan.reads_begin.push_back(static_cast<std::uint32_t>(plan.accesses.size()));
@@ -172,7 +172,8 @@ class BlockScheduler {
 
 void BlockScheduler::forget_changes(std::uint32_t unit) {
   const BlockPlan::Unit& u = plan_.units[unit];
-  for (std::uint32_t at = u.touching_begin; at < u.touching_end; ++at) changes_[plan_.touching[at]] = not_known;
+  for (std::uint32_t at = u.touching_begin; at < u.touching_end; ++at)
+    changes_[plan_.touching[at]] = not_known;
 }
 
 int BlockScheduler::pressure_change(std::uint32_t i) {

@@ -16,22 +16,18 @@ using Order = std::vector<std::uint32_t>;  ///< indices into AllocationProblem::
 constexpr unsigned max_banks = 8;
 using BankCosts = std::array<std::uint32_t, max_banks>;
 
-/// How strictly a bank plan is followed, and by how much its matrix banks are rotated.
-struct Mode {
-  enum class Banks : std::uint8_t {
-    fit,     ///< a matrix tuple takes the first place whose bank its partners leave open
-    hold,    ///< it takes its bank of the plan
-    prefer,  ///< it would rather have its bank
-    ignore,
-  };
-  Banks banks = Banks::fit;
-  unsigned rotation = 0;
+/// How strictly a bank plan is followed.
+enum class Banks : std::uint8_t {
+  fit,     ///< a matrix tuple takes the first place whose bank its partners leave open
+  hold,    ///< it takes its bank of the plan
+  prefer,  ///< it would rather have its bank
+  ignore,
 };
 
 /// One pass over the tuples in a given order.
 class Attempt {
  public:
-  Attempt(const AllocationProblem& problem, std::uint32_t limit, Mode mode)
+  Attempt(const AllocationProblem& problem, std::uint32_t limit, Banks mode)
       : problem_(problem), mode_(mode), file_(limit, problem.positions) {
     result_.base.assign(problem.vreg_count, -1);
     for (std::uint32_t r = 0; r < std::min<std::size_t>(limit, problem.occupied.size()); ++r) {
@@ -39,8 +35,8 @@ class Attempt {
       file_.take(r, *problem.occupied[r]);
       result_.used = r + 1;
     }
-    if (problem.banks != nullptr && mode.banks != Mode::Banks::ignore) banks_ = problem.banks->banks;
-    if (banks_ > 0 && mode.banks == Mode::Banks::fit) open_ = problem.banks->open;
+    if (problem.banks != nullptr && mode != Banks::ignore) banks_ = problem.banks->banks;
+    if (banks_ > 0 && mode == Banks::fit) open_ = problem.banks->open;
     index_copies();
   }
 
@@ -127,10 +123,7 @@ class Attempt {
     result_.base[t.vreg] = -1;
   }
 
-  int matrix_bank(const TupleRequest& t) const {
-    const int bank = problem_.banks->matrix_bank[t.vreg];
-    return bank < 0 ? -1 : static_cast<int>((static_cast<unsigned>(bank) + mode_.rotation) % banks_);
-  }
+  int matrix_bank(const TupleRequest& t) const { return problem_.banks->matrix_bank[t.vreg]; }
 
   /// What starting in each bank costs, given what has been placed.
   BankCosts costs(const TupleRequest& t) const {
@@ -171,8 +164,7 @@ class Attempt {
   }
 
   bool misses_bank(const TupleRequest& t, std::int64_t base) const {
-    return banks_ > 0 && mode_.banks == Mode::Banks::hold && matrix_bank(t) >= 0 &&
-           base % banks_ != matrix_bank(t);
+    return banks_ > 0 && mode_ == Banks::hold && matrix_bank(t) >= 0 && base % banks_ != matrix_bank(t);
   }
 
   /// The register that lets a copy vanish, if it is free.
@@ -192,7 +184,7 @@ class Attempt {
     if (const std::int64_t base = beside_copy(t); base >= 0) return base;
     if (banks_ == 0) return first_fit(t, 1);
     if (is_matrix(t)) return first_fit(t, open_banks(t));
-    if (mode_.banks == Mode::Banks::hold && matrix_bank(t) >= 0)
+    if (mode_ == Banks::hold && matrix_bank(t) >= 0)
       return first_fit(t, 1U << static_cast<unsigned>(matrix_bank(t)));
     // The cheapest banks first, those of one cost together.
     const BankCosts cost = costs(t);
@@ -213,7 +205,7 @@ class Attempt {
   }
 
   const AllocationProblem& problem_;
-  Mode mode_;
+  Banks mode_;
   RegisterFile file_;
   unsigned banks_ = 0;
   std::vector<std::uint8_t> open_;  ///< mode fit: by vreg, banks left by placed partners
@@ -250,7 +242,7 @@ std::vector<Order> orders(const AllocationProblem& problem) {
 }
 
 /// Tries one order; a tuple that finds no room goes to the front of it, behind the fixed ones.
-std::optional<Placement> place_in_order(const AllocationProblem& problem, std::uint32_t limit, Mode mode,
+std::optional<Placement> place_in_order(const AllocationProblem& problem, std::uint32_t limit, Banks mode,
                                         Order order, unsigned repairs) {
   const auto movable = std::ranges::find_if(order, [&](std::uint32_t i) { return !problem.tuples[i].fixed; });
   const auto front = movable - order.begin();
@@ -270,11 +262,9 @@ std::optional<Placement> place_in_order(const AllocationProblem& problem, std::u
 }
 
 /// The ways to keep the matrix rule, best first.
-std::vector<Mode> matrix_modes(const BankPlan& plan) {
-  std::vector<Mode> result{{Mode::Banks::fit, 0}};
-  if (std::ranges::any_of(plan.matrix_bank, [](std::int8_t bank) { return bank >= 0; }))
-    for (unsigned r = 0; r < (plan.rotatable ? plan.banks : 1); ++r) result.push_back({Mode::Banks::hold, r});
-  return result;
+std::vector<Banks> matrix_modes(const BankPlan& plan) {
+  const bool any = std::ranges::any_of(plan.matrix_bank, [](std::int8_t bank) { return bank >= 0; });
+  return any ? std::vector{Banks::fit, Banks::hold} : std::vector{Banks::fit};
 }
 
 /// Whole granules that could hold `peak` registers, up to and with `limit` itself.
@@ -288,10 +278,12 @@ std::vector<std::uint32_t> limits(const AllocationProblem& problem, std::uint32_
   return result;
 }
 
-std::optional<Placement> place_in_mode(const AllocationProblem& problem, std::uint32_t limit, Mode mode,
+std::optional<Placement> place_in_mode(const AllocationProblem& problem, std::uint32_t limit, Banks mode,
                                        const std::vector<Order>& all, unsigned repairs) {
-  for (const Order& order : all)
-    if (auto placed = place_in_order(problem, limit, mode, order, repairs)) return placed;
+  // Another order is a better bet than a repair.
+  for (const unsigned allowed : {0U, repairs})
+    for (const Order& order : all)
+      if (auto placed = place_in_order(problem, limit, mode, order, allowed)) return placed;
   return std::nullopt;
 }
 
@@ -346,17 +338,17 @@ std::optional<Placement> place(const AllocationProblem& asked, std::uint32_t lim
     for (const Segments* s : t.dwords) t.masks.push_back(RegisterFile::masks(*s));
   const std::vector<Order> all = orders(problem);
   // Banks only narrow the choice, so what does not fit without them is refused at once.
-  auto plain = place_in_mode(problem, limit, {Mode::Banks::ignore}, all, many_repairs);
+  auto plain = place_in_mode(problem, limit, Banks::ignore, all, many_repairs);
   if (!plain || problem.banks == nullptr) return plain;
   const std::vector<std::uint32_t> rungs = limits(problem, peak, limit);
   const auto repairs = [&](std::uint32_t rung) { return rung == limit ? many_repairs : few_repairs; };
   for (const std::uint32_t rung : rungs)
-    for (const Mode mode : matrix_modes(*problem.banks)) {
+    for (const Banks mode : matrix_modes(*problem.banks)) {
       if (auto placed = place_in_mode(problem, rung, mode, all, repairs(rung))) return placed;
       if (rung != limit) break;  // the dearer modes only where it matters most
     }
   for (const std::uint32_t rung : rungs)
-    if (auto placed = place_in_mode(problem, rung, {Mode::Banks::prefer}, all, repairs(rung))) return placed;
+    if (auto placed = place_in_mode(problem, rung, Banks::prefer, all, repairs(rung))) return placed;
   return plain;
 }
 
