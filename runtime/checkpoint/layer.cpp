@@ -48,6 +48,22 @@ Names names_of(Format format) {
   }
 }
 
+Family family_of(Format format) {
+  switch (format) {
+    case Format::awq:
+      return Family::awq;
+    case Format::gptq_v1:
+    case Format::gptq_v2:
+      return Family::gptq;
+    case Format::compressed_tensors:
+      return Family::compressed_tensors;
+    case Format::row_major:
+      return Family::row_major;
+    default:
+      return Family::mslk;
+  }
+}
+
 bool is_gptq(Format format) { return format == Format::gptq_v1 || format == Format::gptq_v2; }
 
 class Reader {
@@ -121,8 +137,13 @@ class Reader {
       return bad(layer_field(), present(), known());
     }
     if (said_.refusal && !(named_ && said_.format_may_be_named)) return std::unexpected(*said_.refusal);
-    if (wanted.format) return settle(*wanted.format, "as was asked");
-    if (wanted.any_gptq) return gptq("as was asked");
+    if (named_) {
+      const Family asked = wanted.format ? family_of(*wanted.format) : Family::gptq;
+      if (said_.family != Family::open && said_.family != asked)
+        return bad("format", wanted.format ? std::string(repack::name(*wanted.format)) : "gptq",
+                   fmt::format("auto, or one that {} allows, which says {}", said_.where, config_.method));
+      return wanted.format ? settle(*wanted.format, "as was asked") : gptq("as was asked");
+    }
     if (find("weight_packed") != nullptr) return pack_quantised();
     if (find("qweight") != nullptr) return awq_or_gptq();
     return plain_or_mslk(*weights);

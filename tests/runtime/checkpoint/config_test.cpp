@@ -94,6 +94,26 @@ TEST_CASE("bytes are read as nibbles only where that is said", "[checkpoint]") {
     refused(read(folder, "l", format), {"config.json: format", "int-quantized", "pack-quantized"});
 }
 
+TEST_CASE("a named format that the configuration contradicts is refused", "[checkpoint]") {
+  const Folder folder;
+  Tensors all{zeros("l.weight", "I8", {64, 256}), zeros("l.weight_scale", "F16", {64, 4})};
+  add(all, random_checkpoint(Format::gptq_v1, 72, 96, 32, {}, 3), "words");
+  folder.write("m.safetensors", safetensors(all));
+  // Eight bits a value where the configuration says so of the others, and of this one only to leave it out.
+  Json groups = groups_of({{"group_0", {{"targets", {"Linear"}}, {"weights", weights(4, 128)}}}});
+  for (const bool ignored : {false, true}) {
+    if (ignored) groups["ignore"] = {"l"};
+    config(folder, groups);
+    for (const char* format : {"plain", "mslk"})
+      refused(read(folder, "l", format), {"format", "config.json", "compressed-tensors", "auto"});
+  }
+  config(folder, {{"quant_method", "awq"}, {"bits", 4}, {"group_size", 32}});
+  for (const char* format : {"gptq", "gptq_v2", "compressed-tensors"})
+    refused(read(folder, "words", format), {"format", "config.json", "awq", "auto"});
+  config(folder, {{"quant_method", "gptq"}, {"bits", 4}, {"group_size", 32}});
+  sized(read(folder, "words", "gptq_v2"), Format::gptq_v2, 72, 96, 32);
+}
+
 TEST_CASE("what shapes leave open is not guessed", "[checkpoint]") {
   const Folder folder;
   Tensors all;
