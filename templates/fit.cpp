@@ -3,8 +3,6 @@
 
 #include <algorithm>
 
-#include "generator/passes/scheduler.hpp"
-
 namespace wavejit::templates {
 
 std::vector<unsigned> falling_occupancies(unsigned most, unsigned fewest, const target::Target& target) {
@@ -36,9 +34,10 @@ Result<ir::Kernel> compile_fitting(const std::vector<unsigned>& tries, unsigned&
     prepared.vgpr_budget =
         std::min<unsigned>(prepared.target->addressable_vgprs, target::vgpr_budget(*prepared.target, waves));
     for (const int margin : margins) {
-      options.scheduling.margin = margin;
+      const auto order = scheduler.order(static_cast<int>(prepared.vgpr_budget) - margin);
+      if (order.live > prepared.vgpr_budget) continue;
       ir::Kernel kernel = prepared;
-      auto ok = passes::finish(kernel, options, observer, &scheduler);
+      auto ok = passes::finish(kernel, options, observer, &order);
       if (ok) return kernel;
       if (ok.error().code != ErrorCode::out_of_registers) return std::unexpected(ok.error());
     }

@@ -8,10 +8,9 @@
 #include <string_view>
 
 #include "generator/ir/kernel.hpp"
+#include "generator/passes/scheduler.hpp"
 
 namespace wavejit::passes {
-
-class Scheduler;
 
 /// Technique 5. VGPR inductions that only feed the address of buffer loads with a uniform step
 /// become loop-invariant VGPRs plus an SGPR induction in soffset; equal SGPR inductions merge.
@@ -98,9 +97,10 @@ const Observer& verifying();
 
 /// What does not depend on the budget of registers: all before `schedule`.
 Result<void> prepare(ir::Kernel& kernel, const Options& options, const Observer& observer = verifying());
-/// The rest. Who finishes several copies of a kernel makes their Scheduler (scheduler.hpp) once.
+/// The rest. Who finishes several copies of a kernel, with other budgets, may give the order of a Scheduler
+/// that they share; else schedule() makes it.
 Result<void> finish(ir::Kernel& kernel, const Options& options, const Observer& observer = verifying(),
-                    const Scheduler* scheduler = nullptr);
+                    const Scheduler::Order* order = nullptr);
 /// The whole list.
 Result<void> run(ir::Kernel& kernel, const Options& options, const Observer& observer = verifying());
 

@@ -2,7 +2,6 @@
 #include <span>
 
 #include "generator/passes/passes.hpp"
-#include "generator/passes/scheduler.hpp"
 
 namespace wavejit::passes {
 namespace {
@@ -52,10 +51,10 @@ Result<void> prepare(ir::Kernel& kernel, const Options& options, const Observer&
 }
 
 Result<void> finish(ir::Kernel& kernel, const Options& options, const Observer& observer,
-                    const Scheduler* scheduler) {
+                    const Scheduler::Order* order) {
   const auto in_order = [&](ir::Kernel& k) -> Result<void> {
-    if (scheduler == nullptr) return schedule(k, options.scheduling);
-    scheduler->run(k, options.scheduling.margin);
+    if (order == nullptr) return schedule(k, options.scheduling);
+    reorder(k, *order);
     return {};
   };
   const Step steps[] = {

@@ -15,6 +15,7 @@
 #include <algorithm>
 #include <cassert>
 #include <limits>
+#include <ranges>
 
 #include "generator/passes/passes.hpp"
 #include "generator/passes/refill_order.hpp"
@@ -64,7 +65,10 @@ class LocalUnits {
     if (local_[unit] != none) return local_[unit];
     local_[unit] = static_cast<std::uint32_t>(plan.units.size());
     touched_.push_back(unit);
-    plan.units.push_back({live.live_in[b].test(unit), live.live_out[b].test(unit), 0, 0, 0});
+    // Halves of one register have neighbouring numbers, the even one first.
+    const std::uint32_t other = local_[unit ^ 1];
+    const std::uint32_t reg = other != none ? plan.units[other].reg : plan.registers++;
+    plan.units.push_back({live.live_in[b].test(unit), live.live_out[b].test(unit), reg, 0, 0, 0});
     return local_[unit];
   }
 
@@ -92,7 +96,14 @@ void LocalUnits::fill(BlockPlan& plan, const ir::Block& block, const ir::UnitAcc
     }
   }
   plan.reads_begin.push_back(static_cast<std::uint32_t>(plan.accesses.size()));
-  live.live_in[b].for_each([&](std::size_t u) { plan.pressure += vector_[u] ? 1 : 0; });
+  std::size_t counted = vector_.size();
+  live.live_in[b].for_each([&](std::size_t u) {
+    if (!vector_[u]) return;
+    ++plan.pressure;
+    if (local_[u] != none || local_[u ^ 1] != none || u / 2 == counted) return;
+    counted = u / 2;
+    ++plan.passing;
+  });
   for (const std::size_t unit : touched_) local_[unit] = none;
   touched_.clear();
 }
@@ -128,7 +139,7 @@ class BlockScheduler {
     if (kernel.target->timing.valu_queue == 0) gap_ = kernel.target->timing.valu_issue;
   }
 
-  std::vector<ir::Instruction> run();
+  std::vector<std::uint32_t> run();
 
  private:
   struct Unit {
@@ -247,12 +258,12 @@ std::size_t BlockScheduler::pick(const std::vector<std::uint32_t>& ready) {
   return best;
 }
 
-std::vector<ir::Instruction> BlockScheduler::run() {
+std::vector<std::uint32_t> BlockScheduler::run() {
   const std::size_t n = block_.insts.size();
   std::vector<std::uint32_t> ready;
   for (std::uint32_t i = 0; i < n; ++i)
     if (waiting_for_[i] == 0) ready.push_back(i);
-  std::vector<ir::Instruction> out;
+  std::vector<std::uint32_t> out;
   out.reserve(n);
   while (!ready.empty()) {
     const std::size_t r = pick(ready);
@@ -261,15 +272,43 @@ std::vector<ir::Instruction> BlockScheduler::run() {
     issue(i);
     for (const Dependence& d : plan_.graph.successors[i])
       if (waiting_for_[d.to] == 0) ready.push_back(d.to);
-    out.push_back(block_.insts[i]);
+    out.push_back(i);
   }
   assert(out.size() == n);
   return out;
 }
 
+/// VGPRs that are alive at one point of the block in that order, as LiveRanges counts them or fewer: what
+/// masked lanes, matrix instructions and physical registers add is left out.
+std::uint32_t live_registers(const BlockPlan& plan, const std::vector<std::uint32_t>& order) {
+  std::vector<bool> live(plan.units.size(), false);
+  std::vector<std::uint8_t> halves(plan.registers, 0);
+  std::uint32_t count = 0, most = 0;
+  const auto set = [&](std::uint32_t unit, bool now) {
+    if (live[unit] == now) return;
+    live[unit] = now;
+    std::uint8_t& h = halves[plan.units[unit].reg];
+    if (now && h++ == 0) ++count;
+    if (!now && --h == 0) --count;
+  };
+  for (std::uint32_t u = 0; u < plan.units.size(); ++u) set(u, plan.units[u].live_out);
+  for (const std::uint32_t i : std::views::reverse(order)) {
+    for (std::uint32_t a = plan.writes_begin[i]; a < plan.reads_begin[i + 1]; ++a)
+      set(plan.accesses[a].unit, true);
+    most = std::max(most, count);
+    for (std::uint32_t a = plan.writes_begin[i]; a < plan.reads_begin[i + 1]; ++a)
+      set(plan.accesses[a].unit, false);
+    for (std::uint32_t a = plan.reads_begin[i]; a < plan.writes_begin[i]; ++a)
+      set(plan.accesses[a].unit, true);
+    most = std::max(most, count);
+  }
+  return plan.passing + most;
+}
+
 }  // namespace
 
-Scheduler::Scheduler(const ir::Kernel& kernel, bool ordered_refills) : blocks_(kernel.blocks.size()) {
+Scheduler::Scheduler(const ir::Kernel& kernel, bool ordered_refills)
+    : kernel_(kernel), blocks_(kernel.blocks.size()) {
   const ir::Cfg cfg = ir::build_cfg(kernel);
   const ir::RegisterUnits units(kernel);
   const ir::UnitAccesses accesses(kernel, ir::ExecMask(kernel, cfg), units);
@@ -292,17 +331,35 @@ Scheduler::Scheduler(const ir::Kernel& kernel, bool ordered_refills) : blocks_(k
   }
 }
 
-void Scheduler::run(ir::Kernel& kernel, int margin) const {
-  assert(kernel.blocks.size() == blocks_.size());
-  const int limit = static_cast<int>(kernel.vgpr_budget) - margin;
+Scheduler::Order Scheduler::order(int limit) const {
+  Order result{std::vector<std::vector<std::uint32_t>>(blocks_.size()), 0};
   for (std::size_t b = 0; b < blocks_.size(); ++b) {
-    ir::Block& block = kernel.blocks[b];
-    if (block.insts.size() >= 3) block.insts = BlockScheduler(kernel, block, blocks_[b], limit).run();
+    const ir::Block& block = kernel_.blocks[b];
+    if (block.insts.size() < 3) continue;
+    result.blocks[b] = BlockScheduler(kernel_, block, blocks_[b], limit).run();
+    // Both of a VOPD pair read before either writes, which is not how the count goes.
+    const auto paired = [](const ir::Instruction& inst) { return inst.mi.dual != isa::Dual::none; };
+    if (std::ranges::none_of(block.insts, paired))
+      result.live = std::max(result.live, live_registers(blocks_[b], result.blocks[b]));
+  }
+  return result;
+}
+
+void reorder(ir::Kernel& kernel, const Scheduler::Order& order) {
+  assert(kernel.blocks.size() == order.blocks.size());
+  for (std::size_t b = 0; b < order.blocks.size(); ++b) {
+    if (order.blocks[b].empty()) continue;
+    std::vector<ir::Instruction>& insts = kernel.blocks[b].insts;
+    std::vector<ir::Instruction> ordered;
+    ordered.reserve(insts.size());
+    for (const std::uint32_t i : order.blocks[b]) ordered.push_back(std::move(insts[i]));
+    insts = std::move(ordered);
   }
 }
 
 Result<void> schedule(ir::Kernel& kernel, const ScheduleOptions& options) {
-  Scheduler(kernel, options.ordered_refills).run(kernel, options.margin);
+  reorder(kernel, Scheduler(kernel, options.ordered_refills)
+                      .order(static_cast<int>(kernel.vgpr_budget) - options.margin));
   return {};
 }
 

@@ -5,7 +5,6 @@
 
 #include "generator/model/loops.hpp"
 #include "generator/model/mix.hpp"
-#include "generator/passes/scheduler.hpp"
 #include "templates/cdna/family.hpp"
 #include "templates/fit.hpp"
 #include "templates/skinny/skinny.hpp"
@@ -103,10 +102,12 @@ Result<ir::Kernel> compile(const Problem& problem, Config& config, unsigned stag
     config.waves_per_simd = waves;
     // A schedule that fills the budget to the brim may not pack into tuples: one more try with room.
     for (const int margin : {4, 16}) {
-      options.scheduling.margin = margin;
+      const auto order = scheduler.order(static_cast<int>(budget) - margin);
+      live = order.live;
+      if (live > budget) continue;
       ir::Kernel kernel = prepared;
       kernel.vgpr_budget = budget;
-      auto ok = passes::finish(kernel, options, observer, &scheduler);
+      auto ok = passes::finish(kernel, options, observer, &order);
       // The occupancy asked for stays in the Config, though the registers may allow more: with that one
       // given, the same code comes out again.
       if (ok) {
