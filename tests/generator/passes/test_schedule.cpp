@@ -232,6 +232,59 @@ TEST_CASE("at the budget of registers what frees one goes before what takes one"
   CHECK(run(7, 3) == run(4, 0));
 }
 
+TEST_CASE("an order says how many registers it has alive", "[passes][schedule]") {
+  // The address and two of a, b, n, m and their sum; with a and b kept for later, all four.
+  const auto live = [](bool later, int limit) {
+    Fixture f("gfx1151");
+    const Operand a = f.value(), b = f.value(), n = f.b.vgpr("n"), m = f.b.vgpr("m");
+    f.load("take1", n);
+    f.load("take2", m);
+    f.store("free1", a, 1);
+    f.store("free2", b, 2);
+    f.add("last", v_add_nc_u32, {n}, {n, m});
+    f.store("out", n, 3);
+    if (later) {
+      f.store("a again", a, 4);
+      f.store("b again", b, 5);
+    }
+    f.b.block("end");
+    f.b.emit(s_endpgm, {}, {});
+    return passes::Scheduler(f.k, false).order(limit).live;
+  };
+  CHECK(live(false, 5) == 5);
+  CHECK(live(false, 4) == 4);
+  CHECK(live(false, 3) == 3);
+  CHECK(live(true, 256) == 5);
+
+  // Dead results count where they are written, registers that pass a block untouched everywhere.
+  Fixture f("gfx1151");
+  const Operand passing = f.value();
+  for (const char* name : {"one", "two", "three"}) f.add(name, v_mov_b32, {f.b.vgpr("dead")}, {imm(1)});
+  f.b.block("end");
+  f.store("keep", passing);
+  f.b.emit(s_endpgm, {}, {});
+  CHECK(passes::Scheduler(f.k, false).order(256).live == 3);
+}
+
+TEST_CASE("no order fits fewer registers than it says are alive", "[passes][schedule]") {
+  unsigned tight = 0;
+  for (unsigned seed = 1; seed <= 40; ++seed) {
+    CAPTURE(seed);
+    const ir::Kernel kernel = test::random_tuple_kernel(*target::find("gfx1151"), {.regions = 4}, seed);
+    const auto order = passes::Scheduler(kernel, false).order(seed % 2 == 0 ? 256 : 24);
+    const auto fits = [&](std::uint32_t budget) {
+      ir::Kernel k = kernel;
+      k.vgpr_budget = budget;
+      passes::reorder(k, order);
+      return passes::assign_registers(k, {.bank_aware = false}).has_value();
+    };
+    REQUIRE(order.live > 1);
+    CHECK_FALSE(fits(order.live - 1));
+    for (std::uint32_t more = 0; more < 4; ++more) tight += fits(order.live + more) ? 1 : 0;
+  }
+  CHECK(tight > 40);  // else the count would be of little use
+}
+
 TEST_CASE("over the budget the choice is what frees most", "[passes][schedule]") {
   Fixture f("gfx1151", 1);
   const Operand a = f.value(), b = f.value(), c = f.value(), d = f.value();
