@@ -112,18 +112,20 @@ u32 field(u32 x, u32 control) {
   return width >= 32 ? shifted : shifted & ((1U << width) - 1);
 }
 
-u32 signed_field(u32 x, u32 control) {
-  const u32 width = control >> 16 & 0x7F;
-  const u32 value = field(x, control);
-  if (width == 0 || width >= 32) return width == 0 ? 0 : u(s(x) >> (control & 31));
-  return (value >> (width - 1) & 1) != 0 ? value | ~((1U << width) - 1) : value;
-}
-
 u64 field64(u64 x, u32 control) {
   const u32 width = control >> 16 & 0x7F;
   const u64 shifted = x >> (control & 63);
   return width >= 64 ? shifted : shifted & ((u64{1} << width) - 1);
 }
+
+/// A field that reaches beyond the register goes on with copies of its sign.
+i64 signed_field64(i64 x, u32 control) {
+  const u32 width = control >> 16 & 0x7F;
+  const i64 shifted = x >> (control & 63);
+  if (width == 0 || width >= 64) return width == 0 ? 0 : shifted;
+  return static_cast<i64>(static_cast<u64>(shifted) << (64 - width)) >> (64 - width);
+}
+u32 signed_field(u32 x, u32 control) { return u(signed_field64(s(x), control & ~32U)); }
 
 void mov64(Wave& w, const Inst& i) { set64(w, i.dst, w.scalar64(i.src[0])); }
 void cmov(Wave& w, const Inst& i) {
@@ -231,11 +233,8 @@ void add_moves_and_bits(Handlers& h) {
     w.set_scc(r != 0);
   });
   h.set(Opcode::s_bfe_i64, [](Wave& w, const Inst& i) {
-    const u32 control = w.scalar(i.src[1]);
-    const u32 width = control >> 16 & 0x7F;
-    u64 r = field64(w.scalar64(i.src[0]), control);
-    if (width > 0 && width < 64 && (r >> (width - 1) & 1) != 0) r |= ~u64{0} << width;
-    set64(w, i.dst, r);
+    const i64 r = signed_field64(static_cast<i64>(w.scalar64(i.src[0])), w.scalar(i.src[1]));
+    set64(w, i.dst, static_cast<u64>(r));
     w.set_scc(r != 0);
   });
   h.set(Opcode::s_bfm_b64, [](Wave& w, const Inst& i) {

@@ -22,8 +22,9 @@ WJ_SIM_INLINE u32 bfe_unsigned(u32 x, u32 offset, u32 width) {
   return x >> (offset & 31) & field_mask(width);
 }
 
+/// A field that reaches beyond the register goes on with copies of its sign.
 WJ_SIM_INLINE u32 bfe_signed(u32 x, u32 offset, u32 width) {
-  const u32 field = bfe_unsigned(x, offset, width);
+  const u32 field = u(s(x) >> (offset & 31)) & field_mask(width);
   const u32 n = width & 31;
   const u32 sign = n == 0 ? 0 : field >> (n - 1) & 1;
   return field | (sign != 0 ? ~field_mask(width) : 0);
