@@ -331,6 +331,10 @@ namespace {
 MemoryShape shape_by_name(std::string_view n) {
   MemoryShape shape;
   const auto has = [&](std::string_view part) { return n.find(part) != std::string_view::npos; };
+  if (has("_b64_tr_")) {  // what follows is the size of an element
+    shape.bytes = 8;
+    return shape;
+  }
   if (has("_d16_hi")) shape.halves = detail::high_half;
   if (has("_d16") && !has("_d16_hi") && has("_load")) shape.halves = detail::low_half;
   if (n.ends_with("b64")) shape.bytes = 8;
