@@ -25,6 +25,9 @@ TEST_CASE("a record says of a kernel what its code object says", "[cache]") {
   CHECK(r.lds_bytes == decoded.group_segment_size);
   CHECK(r.vgprs == decoded.vgpr_count);
   CHECK(r.instructions == decoded.instructions.size());
+  CHECK(r.sgprs == s.kernel.ir.sgprs_used);
+  CHECK(r.agprs == s.kernel.ir.agprs_used);
+  CHECK(r.waves_per_simd == s.kernel.config.waves_per_simd);
   REQUIRE(r.arguments.size() == decoded.args.size());
   for (std::size_t i = 0; i < r.arguments.size(); ++i) {
     CHECK(r.arguments[i].name == decoded.args[i].name);

@@ -244,6 +244,12 @@ TEST_CASE("Futures, explanations, counters and devices", "[capi]") {
   REQUIRE(wavejit_device_describe(engine, 1, &info) == WAVEJIT_OK);
   CHECK(std::string(info.target_id) == "gfx1100");
   CHECK(std::string(info.kind) == "sim");
+  CHECK(info.struct_size == sizeof info);
+  CHECK(info.compute_units == 96);  // Radeon RX 7900 XTX
+  CHECK(info.wave_size == 32);
+  CHECK(info.ordinal >= 0);
+  CHECK(info.memory_bytes > 0);
+  CHECK_FALSE(std::string(info.name).empty());
   CHECK(wavejit_collect(engine) == 0);
   wavejit_engine_destroy(engine);
 }

@@ -116,6 +116,28 @@ TEST_CASE("A feature that the code object states must be the device's", "[code_o
   CHECK(must(device::read_target(std::as_bytes(std::span(bytes)))).processor == "mach 0xfd");
 }
 
+// gABI, "ELF Header", and AMDGPUUsage, "ELF Header": where each field lies.
+TEST_CASE("Each field of a header that is wrong is named", "[code_object]") {
+  const GemmJob job = make_job();
+  const std::vector<std::byte> good(job.code().begin(), job.code().end());
+  REQUIRE(device::read_target(good));
+  const auto with = [&](std::size_t at, unsigned value) {
+    std::vector<std::byte> bytes = good;
+    bytes[at] = static_cast<std::byte>(value);
+    const auto read = device::read_target(bytes);
+    return read ? std::string() : read.error().message;
+  };
+  CHECK(with(0, 0x7E).find("does not start with an ELF header") != std::string::npos);
+  CHECK(with(3, 'G').find("does not start with an ELF header") != std::string::npos);
+  CHECK(with(4, 1).find("64-bit little-endian") != std::string::npos);
+  CHECK(with(5, 2).find("64-bit little-endian") != std::string::npos);
+  CHECK(with(7, 3).find("OS ABI 3") != std::string::npos);
+  CHECK(with(18, 62).find("ELF machine 62") != std::string::npos);
+  CHECK(with(19, 1).find("ELF machine 480") != std::string::npos);
+  CHECK_FALSE(device::read_target(std::span(good).first(63)));
+  CHECK(device::read_target(std::span(good).first(64)));
+}
+
 TEST_CASE("A generic code object is for its family, a version 0 of it for nobody", "[code_object]") {
   GemmJob job = make_job("gfx11-generic");
   CHECK(must(device::read_target(job.code())).generic_version == 1);
