@@ -232,6 +232,18 @@ TEST_CASE("gfx12: an SGPR that VALU read and SALU rewrote is fenced before it is
   CHECK(kinds(bare_report(by_valu + use, t)) == only(Kind::sgpr_read_hazard));
   CHECK(kinds(bare_report(by_valu + "s_wait_alu 0xf19f\n" + use, t)) == nothing);
   CHECK(kinds(bare_report(by_valu + "s_mov_b32 s6, s4\n" + use, t)) == nothing);  // SALU waits by itself
+  // And for all that VALU wrote, before and after what it reads; but one of another register waits for none.
+  const std::string both = "s_mov_b32 s6, 0\nv_mov_b32 v1, s6\n" + by_valu + "v_cmp_eq_u32 s6, 2, v0\n",
+                    masked = "v_cndmask_b32 v2, v0, v1, s6\n";
+  CHECK(kinds(bare_report(both + masked, t)) == only(Kind::sgpr_read_hazard));
+  CHECK(kinds(bare_report(both + "s_cmp_ge_u32 s4, 32\n" + masked, t)) == nothing);
+  CHECK(kinds(bare_report(both + "s_cmp_ge_u32 s0, 32\n" + masked, t)) == only(Kind::sgpr_read_hazard));
+  // A path on which VALU did not write what SALU reads does not wait.
+  const std::string some = "s_mov_b32 s6, 0\nv_mov_b32 v1, s6\n" + read +
+                           "v_cmp_eq_u32 s6, 2, v0\ns_cmp_eq_u32 s0, 0\ns_cbranch_scc1 .Lskip\n"
+                           "v_readfirstlane_b32 s4, v0\n.Lskip:\ns_cmp_ge_u32 s4, 32\n";
+  CHECK(kinds(bare_report(some + masked, t)) == only(Kind::sgpr_read_hazard));
+  CHECK(kinds(bare_report(some + "s_wait_alu 0xf19f\n" + masked, t)) == nothing);
   const std::string vcc =
       "v_cmp_eq_u32 vcc_lo, v0, v0\nv_cndmask_b32 v1, v0, v0, vcc_lo\nv_cmp_eq_u32 vcc_lo, v0, v0\n";
   CHECK(kinds(bare_report(vcc + "v_cndmask_b32 v1, v0, v0, vcc_lo\n", t)) == only(Kind::sgpr_read_hazard));
