@@ -10,34 +10,14 @@
 #include <llvm/MC/MCStreamer.h>
 #include <llvm/Support/MemoryBuffer.h>
 #include <llvm/Support/SourceMgr.h>
-#include <llvm/Support/VirtualFileSystem.h>
 #include <llvm/Support/raw_ostream.h>
 
-#include <system_error>
-
+#include "generator/lower/encodable.hpp"
 #include "generator/lower/lower.hpp"
-#include "generator/lower/machine.hpp"
+#include "generator/lower/text_rules.hpp"
 
 namespace wavejit::lower {
 namespace {
-
-/// `.include` and `.incbin` find nothing: assembling touches no file.
-class NoFiles final : public llvm::vfs::FileSystem {
- public:
-  llvm::ErrorOr<llvm::vfs::Status> status(const llvm::Twine&) override { return absent(); }
-  llvm::ErrorOr<std::unique_ptr<llvm::vfs::File>> openFileForRead(const llvm::Twine&) override {
-    return absent();
-  }
-  llvm::vfs::directory_iterator dir_begin(const llvm::Twine&, std::error_code& error) override {
-    error = absent();
-    return {};
-  }
-  std::error_code setCurrentWorkingDirectory(const llvm::Twine&) override { return absent(); }
-  llvm::ErrorOr<std::string> getCurrentWorkingDirectory() const override { return absent(); }
-
- private:
-  static std::error_code absent() { return std::make_error_code(std::errc::no_such_file_or_directory); }
-};
 
 /// Errors as "line:column: message", one a line.
 class Diagnostics {
@@ -60,6 +40,25 @@ class Diagnostics {
   }
   std::string text_;
   std::size_t count_ = 0;
+};
+
+/// LLVM's encoder for instructions that it can take; of others it says so.
+class CheckedEncoder final : public llvm::MCCodeEmitter {
+ public:
+  CheckedEncoder(const Machine& m, llvm::MCContext& context)
+      : m_(m), context_(context), encoder_(m.llvm_target->createMCCodeEmitter(*m.instructions, context)) {}
+  void reset() override { encoder_->reset(); }
+  void encodeInstruction(const llvm::MCInst& inst, llvm::SmallVectorImpl<char>& bytes,
+                         llvm::SmallVectorImpl<llvm::MCFixup>& fixups,
+                         const llvm::MCSubtargetInfo& subtarget) const override {
+    if (symbols_only_branch(inst, m_)) return encoder_->encodeInstruction(inst, bytes, fixups, subtarget);
+    context_.reportError(inst.getLoc(), "only a branch takes a label");
+  }
+
+ private:
+  const Machine& m_;
+  llvm::MCContext& context_;
+  std::unique_ptr<llvm::MCCodeEmitter> encoder_;
 };
 
 /// Notes what the parser emits and makes nothing of it.
@@ -101,8 +100,8 @@ class Assembler {
  public:
   Assembler(std::string_view text, const Machine& m)
       : m_(m),
+        text_(text),
         context_(m.triple, m.asm_info.get(), m.registers.get(), m.subtarget.get(), &sources_, &m.options) {
-    sources_.setVirtualFileSystem(llvm::makeIntrusiveRefCnt<NoFiles>());
     sources_.AddNewSourceBuffer(
         llvm::MemoryBuffer::getMemBufferCopy(llvm::StringRef(text.data(), text.size()), "kernel.s"),
         llvm::SMLoc());
@@ -118,6 +117,7 @@ class Assembler {
   llvm::SourceMgr& sources() { return sources_; }
 
   Result<void> run(llvm::MCStreamer& streamer) {
+    if (auto ok = check_text(text_); !ok) return ok;
     const std::unique_ptr<llvm::MCAsmParser> parser(
         llvm::createMCAsmParser(sources_, context_, streamer, *m_.asm_info));
     const std::unique_ptr<llvm::MCTargetAsmParser> target_parser(
@@ -131,6 +131,7 @@ class Assembler {
 
  private:
   const Machine& m_;
+  std::string_view text_;
   llvm::SourceMgr sources_;
   Diagnostics diagnostics_;
   llvm::MCContext context_;
@@ -149,8 +150,7 @@ Result<std::vector<std::uint8_t>> assemble(std::string_view text, const target::
   std::unique_ptr<llvm::MCAsmBackend> backend(
       m.llvm_target->createMCAsmBackend(*m.subtarget, *m.registers, m.options));
   auto writer = backend->createObjectWriter(stream);
-  std::unique_ptr<llvm::MCCodeEmitter> emitter(
-      m.llvm_target->createMCCodeEmitter(*m.instructions, assembler.context()));
+  auto emitter = std::make_unique<CheckedEncoder>(m, assembler.context());
   const std::unique_ptr<llvm::MCStreamer> streamer(
       m.llvm_target->createMCObjectStreamer(m.triple, assembler.context(), std::move(backend),
                                             std::move(writer), std::move(emitter), *m.subtarget));

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 #include <llvm/ADT/SmallVector.h>
+#include <llvm/MC/MCAsmInfo.h>
 #include <llvm/MC/MCCodeEmitter.h>
 #include <llvm/MC/MCContext.h>
 #include <llvm/MC/MCDisassembler/MCDisassembler.h>
@@ -14,7 +15,7 @@
 #include <algorithm>
 #include <array>
 
-#include "generator/lower/machine.hpp"
+#include "generator/lower/encodable.hpp"
 
 namespace wavejit::lower {
 namespace {
@@ -25,12 +26,39 @@ std::string_view trim(std::string_view text) {
   return text.substr(first, text.find_last_not_of(" \t\n") - first + 1);
 }
 
+/// LLVM 22's decoder crashes where it wants to say that a literal is longer than any instruction of the GPU
+/// may be (on gfx942 every source 0xFF of eight bytes' code). It is told of longer ones, which are then
+/// refused by size.
+struct AnyLength final : llvm::MCAsmInfo {
+  static constexpr unsigned longest = 32;
+  unsigned getMaxInstLength(const llvm::MCSubtargetInfo*) const override { return longest; }
+};
+
+/// The first two dwords, as documents write them.
+std::string hex(std::span<const std::uint8_t> bytes) {
+  std::string text;
+  for (std::size_t at = 0; at + 4 <= std::min<std::size_t>(bytes.size(), 8); at += 4)
+    text += fmt::format("{}{:02x}{:02x}{:02x}{:02x}", at == 0 ? "" : " ", bytes[at + 3], bytes[at + 2],
+                        bytes[at + 1], bytes[at]);
+  return text;
+}
+
+/// A selection of SDWA (the second dword of a VALU instruction of four bytes whose source is 0xF9) that the
+/// ISA documents reserve. LLVM's printer takes it for impossible and runs on into other code.
+bool has_reserved_selection(std::span<const std::uint8_t> bytes) {
+  if (bytes.size() != 8 || bytes[0] != 0xF9 || (bytes[1] & 1) != 0 || bytes[3] >= 0x80) return false;
+  constexpr unsigned reserved_bytes = 7, reserved_rest = 3, compares = 0x3E;
+  const bool writes_vgpr = bytes[3] >> 1 != compares;
+  return (bytes[6] & 7) == reserved_bytes || (bytes[7] & 7) == reserved_bytes ||
+         (writes_vgpr && ((bytes[5] & 7) == reserved_bytes || (bytes[5] >> 3 & 3) == reserved_rest));
+}
+
 class Disassembler {
  public:
   Disassembler(const Machine& m, const target::Target& target)
       : machine_(m),
         target_(target),
-        context_(m.triple, m.asm_info.get(), m.registers.get(), m.subtarget.get()),
+        context_(m.triple, &any_length_, m.registers.get(), m.subtarget.get()),
         decoder_(m.llvm_target->createMCDisassembler(*m.subtarget, context_)),
         printer_(m.llvm_target->createMCInstPrinter(m.triple, m.asm_info->getAssemblerDialect(), *m.asm_info,
                                                     *m.instructions, *m.registers)),
@@ -40,21 +68,24 @@ class Disassembler {
   Result<DecodedInstruction> decode(std::span<const std::uint8_t> bytes, std::uint64_t address) {
     llvm::MCInst inst;
     std::uint64_t size = 0;
-    // LLVM 22 crashes on some instructions that are cut short: what it reads is always long enough, with
-    // zeros behind the code's end, and an instruction that reaches into them is refused by its size.
-    constexpr std::size_t longest = 32;
-    std::array<std::uint8_t, longest> padded{};
+    // What the decoder reads is always long enough, with zeros behind the code's end; an instruction that
+    // reaches into them is refused by its size, too.
+    std::array<std::uint8_t, AnyLength::longest> padded{};
     llvm::ArrayRef<std::uint8_t> readable(bytes.data(), bytes.size());
-    if (bytes.size() < longest) {
+    if (bytes.size() < padded.size()) {
       std::ranges::copy(bytes, padded.begin());
       readable = padded;
     }
     const auto status = decoder_->getInstruction(inst, size, readable, address, llvm::nulls());
+    const std::size_t longest =
+        std::min<std::size_t>(bytes.size(), machine_.asm_info->getMaxInstLength(machine_.subtarget.get()));
     // A soft failure is a field that should have another value and does not count: LLVM 15 left VDST of
     // gfx10's v_cmpx clear, where later ones put EXEC.
-    if (status == llvm::MCDisassembler::Fail || size == 0 || size > bytes.size()) {
+    if (status == llvm::MCDisassembler::Fail || size == 0 || size > longest || !encodable(inst, machine_) ||
+        has_reserved_selection(bytes.first(size))) {
       return fail(ErrorCode::unknown_instruction,
-                  fmt::format("the bytes at 0x{:x} are no instruction of {}", address, target_.name));
+                  fmt::format("the bytes at 0x{:x} ({}) are no instruction of {}", address, hex(bytes),
+                              target_.name));
     }
     std::string text;
     llvm::raw_string_ostream stream(text);
@@ -81,6 +112,7 @@ class Disassembler {
 
   const Machine& machine_;
   const target::Target& target_;
+  AnyLength any_length_;
   llvm::MCContext context_;
   std::unique_ptr<llvm::MCDisassembler> decoder_;
   std::unique_ptr<llvm::MCInstPrinter> printer_;

@@ -18,7 +18,8 @@ namespace wavejit::lower {
 /// llvm-mc assembles it to the same .text as assemble(). Needs assigned registers.
 std::string print_assembly(const ir::Kernel& kernel);
 
-/// Assembles text to a relocatable object. Errors carry "line:column: message" of LLVM.
+/// Assembles text to a relocatable object. Text other than print_assembly() writes and a person edits is
+/// refused before LLVM sees it (text_rules.hpp). Errors: assembler, "line:column: message", one a line.
 Result<std::vector<std::uint8_t>> assemble(std::string_view text, const target::Target& target);
 
 /// Relocatable object -> loadable shared object (ET_DYN, EM_AMDGPU, OSABI 64).

@@ -32,12 +32,6 @@ TEST_CASE("an instruction of another GPU is refused", "[lower]") {
   CHECK(error_of("v_mfma_f32_32x32x8_bf16_1k a[0:15], v[0:1], v[2:3], a[0:15]\n").starts_with("1:1: "));
 }
 
-TEST_CASE("assembly text cannot read files", "[lower]") {
-  // Both files exist on any machine that runs these tests.
-  CHECK(error_of(".incbin \"/etc/passwd\"\n").starts_with("1:9: "));
-  CHECK(error_of(".include \"/etc/passwd\"\n").starts_with("1:10: "));
-}
-
 TEST_CASE("the same text gives the same bytes, also from many threads", "[lower]") {
   const target::Target& target = test::table("gfx1151");
   std::string body;

@@ -372,12 +372,17 @@ TEST_CASE("An edited kernel replaces the generated one; a broken one does not", 
     std::filesystem::remove(overrides + "/" + as);
   }
   CHECK(log.warnings() == 0);
-  write(key + ".s", "v_no_such_instruction v1\n" + text);
-  const auto engine = make_engine(options);
-  const Plan plan = prepare(*engine, small_problem(), {17, 32});
-  CHECK(plan.variants().front().from == Tier::compiled);
-  CHECK(engine->counters().refused_overrides == 1);
-  CHECK(log.contains(key + ".s:1:1"));
+  // The second never ended in LLVM's assembler, and the third divided by zero there.
+  for (const std::string& line :
+       std::vector<std::string>{"v_no_such_instruction v1\n", "\n.byte 1\n.p2align 8\n", "\n\n.long 1/0\n"}) {
+    const std::size_t newlines = line.find_first_not_of('\n');
+    write(key + ".s", line + text);
+    const auto engine = make_engine(options);
+    const Plan plan = prepare(*engine, small_problem(), {17, 32});
+    CHECK(plan.variants().front().from == Tier::compiled);
+    CHECK(engine->counters().refused_overrides == 1);
+    CHECK(log.contains(key + ".s:" + std::to_string(newlines + 1) + ":"));
+  }
 }
 
 }  // namespace

@@ -14,11 +14,13 @@ namespace {
 
 using Json = nlohmann::json;
 
-/// "0a0b0c0d" -> a .byte line.
-std::string byte_line(const std::string& hex) {
-  std::string line = "\t.byte ";
-  for (std::size_t i = 0; i + 1 < hex.size(); i += 2)
-    line += fmt::format("{}0x{}", i == 0 ? "" : ",", hex.substr(i, 2));
+/// "0a0b0c0d" -> a .long line: bytes of whole words, the lowest first.
+std::string word_line(const std::string& hex) {
+  std::string line = "\t.long ";
+  for (std::size_t i = 0; i + 7 < hex.size(); i += 8) {
+    const auto byte = [&](std::size_t n) { return hex.substr(i + 2 * n, 2); };
+    line += fmt::format("{}0x{}{}{}{}", i == 0 ? "" : ",", byte(3), byte(2), byte(1), byte(0));
+  }
   return line;
 }
 
@@ -138,7 +140,7 @@ VectorOutcome run_vector(const Json& v, std::string_view target) {
     out.kind = Kind::high_half;
     return out;
   }
-  const std::string body = byte_line(v["bytes"]);
+  const std::string body = word_line(v["bytes"]);
   const auto program = try_program({.body = body, .target = target, .vgprs = 256, .sgprs = 100});
   if (!program) {
     out.kind = Kind::refused;
