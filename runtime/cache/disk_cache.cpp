@@ -146,7 +146,7 @@ void DiskCache::Impl::quarantine(int leaf_folder, int file, const std::string& n
 }
 
 /// 0 or errno; nothing is left of a write that failed.
-int DiskCache::Impl::write(const Key& key, std::span<const std::uint8_t> bytes) {
+int DiskCache::Impl::write(const Key& key, std::span<const std::uint8_t> bytes, KeyLock walks) {
   const auto folder_of_entry = leaf(key.digest, true);
   if (!folder_of_entry) return folder_of_entry.error();
   const int at = folder_of_entry->get();
@@ -157,6 +157,8 @@ int DiskCache::Impl::write(const Key& key, std::span<const std::uint8_t> bytes) 
       temporary.renamed = true;  // somebody else's, or none
       return file.error();
     }
+    static_cast<void>(try_lock(file->get(), 0, 0));
+    walks = {};
     if (const int error = posix::write_all(file->get(), bytes); error != 0) return error;
     if (const int error = posix::sync(file->get()); error != 0) return error;
   }
@@ -225,19 +227,34 @@ bool DiskCache::put(const Key& key, std::span<const std::uint8_t> payload) {
                                          file.size(), self.options.max_bytes));
     return false;
   }
-  int error = self.write(key, file);
+  const auto pause = [&] {
+    self.no_writes_before = steady_ns() + std::chrono::nanoseconds(self.options.write_retry).count();
+  };
+  int error = 0;
   // On NFS, and beside a purge, folders and names go stale under us: once more from the top.
-  if (error == ESTALE || error == EBUSY || error == ENOENT) error = self.write(key, file);
+  for (int attempt = 0; attempt < 2; ++attempt) {
+    KeyLock walks = self.reserve(file.size());
+    if (walks.state() == KeyLock::State::timed_out) {
+      pause();
+      return false;
+    }
+    error = self.write(key, file, std::move(walks));
+    if (error != ESTALE && error != EBUSY && error != ENOENT) break;
+  }
   if (error != 0) {
     ++self.counters.put_failures;
-    self.no_writes_before = steady_ns() + std::chrono::nanoseconds(self.options.write_retry).count();
-    self.warn_once(fmt::format("cannot write to the cache folder {}: {}; kernels are kept in memory only",
-                               self.folder.string(), posix::reason(error)));
+    // One folder of the 256 may be unusable by itself (a symlink, a file, somebody else's): the others are
+    // not.
+    const bool alone = (error == ELOOP || error == ENOTDIR || error == EACCES || error == EPERM) &&
+                       ::faccessat(self.root.get(), ".", W_OK | X_OK, AT_EACCESS) == 0;
+    if (!alone) pause();
+    const std::string what = alone ? "entry " + entry_name(key.digest) + " of" : "to";
+    self.warn_once(fmt::format("cannot write {} the cache folder {}: {}; kernels are kept in memory only",
+                               what, self.folder.string(), posix::reason(error)));
     return false;
   }
   ++self.counters.puts;
   self.counters.bytes_written += file.size();
-  self.account(file.size());
   return true;
 }
 

@@ -9,15 +9,17 @@
 // all, key text compared; never mmap. A bad file moves to quarantine/ (the few newest are kept for `explain`)
 // and the next put() writes a good one. Locks: an open-file-description lock on the byte of the file `lock`
 // that the key's digest names: a holder that dies lets go of it, and there is no lock file per key to clean
-// up. It only saves work: without it entries are still written whole. Size: a put adds to the total kept in
-// the file `usage`; when that passes max_bytes, the folder is walked and the entries used longest ago go
-// until 90 % are left. "Used" is the access time, which a hit sets itself (utimensat, at most once per
-// touch_interval, so that mounts with noatime count, too). Temporaries older than temporary_age go in the
-// same walk. Trust: the folder must belong to the effective user or to root, not be a symlink, and group and
-// others must not have write permission. Everything below is opened relative to the folder's descriptor and
-// without following symlinks, and only regular files of the same kind (owner, permissions) are read. Where it
-// lies does not matter: what somebody else puts in its place is his. A folder of root's is only read by
-// others: nothing is written, locked or removed there, and that costs no warning.
+// up. It only saves work: without it entries are still written whole. Size: a put counts its
+// file in the total kept in the file `usage` before it writes; where that would pass max_bytes, the folder is
+// walked and the entries used longest ago go until they and the new one take 90 %. So all files together stay
+// within max_bytes and what is being written by others, killed writers' temporaries included: a writer holds
+// a lock on its temporary, and the walk removes those that nobody holds (older than temporary_age: in any
+// case). "Used" is the access time, which a hit sets itself (utimensat, at most once per touch_interval, so
+// that mounts with noatime count, too). Trust: the folder must belong to the effective user or to root, not
+// be a symlink, and group and others must not have write permission. Everything below is opened relative to
+// the folder's descriptor and without following symlinks, and only regular files of the same kind (owner,
+// permissions) are read. Where it lies does not matter: what somebody else puts in its place is his. A folder
+// of root's is only read by others: nothing is written, locked or removed there, and that costs no warning.
 #pragma once
 
 #include <chrono>
@@ -80,7 +82,7 @@ class KeyLock {
   KeyLock() = default;
   KeyLock(State state, int descriptor) : state_(state), descriptor_(descriptor) {}
   KeyLock(KeyLock&& other) noexcept;
-  KeyLock& operator=(KeyLock&& other) noexcept;
+  KeyLock& operator=(KeyLock other) noexcept;
   ~KeyLock();
   [[nodiscard]] State state() const { return state_; }
   [[nodiscard]] bool held() const { return state_ == State::held; }

@@ -14,6 +14,7 @@ namespace wavejit::cache {
 
 inline constexpr char lock_name[] = "lock", usage_name[] = "usage", quarantine_name[] = "quarantine";
 inline constexpr std::string_view entry_suffix = ".wje", temporary_suffix = ".tmp";
+inline constexpr std::uint64_t usage_byte = 1ULL << 62;  ///< of the file `lock`, behind those of keys
 inline constexpr std::size_t max_entry_bytes = max_key_bytes + max_payload_bytes + 64;
 
 struct DiskCache::Impl {
@@ -25,7 +26,6 @@ struct DiskCache::Impl {
 
   std::atomic<bool> warned = false;
   std::atomic<std::int64_t> no_writes_before = 0;  ///< steady clock, ns
-  std::atomic<std::uint64_t> unaccounted = 0;      ///< bytes put that `usage` does not count yet
   std::atomic<std::uint64_t> temporary_number = 0;
 
   struct Counters {
@@ -46,14 +46,16 @@ struct DiskCache::Impl {
   };
   [[nodiscard]] Read read(const Key& key) const;
   Lookup get(const Key& key, bool again);
-  int write(const Key& key, std::span<const std::uint8_t> file);
+  /// `walks` is let go of when the temporary shows that it is being written.
+  int write(const Key& key, std::span<const std::uint8_t> file, KeyLock walks);
   void touch(int file) const;
   void quarantine(int leaf, int file, const std::string& name, Miss miss);
 
   // disk_lock.cpp
   enum class Try : std::uint8_t { held, busy, unavailable };
-  Try try_lock(std::uint64_t byte, posix::Descriptor& file) const;
-  KeyLock wait_for(std::uint64_t byte);
+  /// A write lock on one byte, or on all of the file (length 0).
+  static Try try_lock(int file, std::uint64_t byte, std::uint64_t length);
+  KeyLock wait_for(std::uint64_t byte, std::chrono::milliseconds most);
 
   // disk_walk.cpp
   struct File {
@@ -65,9 +67,13 @@ struct DiskCache::Impl {
   [[nodiscard]] std::vector<File> walk() const;
   [[nodiscard]] std::vector<File> walk_quarantine() const;
   bool remove(const File& file) const;
-  /// Adds to the total; trims when that passes the limit or nobody has walked the folder for a day.
-  void account(std::uint64_t bytes);
-  std::uint64_t trim();  ///< bytes left
+  [[nodiscard]] bool abandoned(const File& temporary) const;
+  KeyLock lock_walks();
+  /// Makes room for a file of so many bytes and counts it, before it is written: a writer that is killed
+  /// leaves the total too high, and the next walk puts it right. The lock keeps walks away.
+  KeyLock reserve(std::uint64_t bytes);
+  /// Removes what no process writes any more, and entries until `bytes` more fit. Returns the bytes left.
+  std::uint64_t trim(std::uint64_t bytes);
 };
 
 std::string entry_name(const Digest& digest);

@@ -15,12 +15,12 @@
 namespace wavejit::cache {
 namespace {
 
-struct flock byte_range(short type, std::uint64_t byte) {
+struct flock byte_range(short type, std::uint64_t byte, std::uint64_t length) {
   struct flock range {};
   range.l_type = type;
   range.l_whence = SEEK_SET;
   range.l_start = static_cast<off_t>(byte);
-  range.l_len = 1;
+  range.l_len = static_cast<off_t>(length);
   return range;
 }
 
@@ -30,7 +30,7 @@ KeyLock::KeyLock(KeyLock&& other) noexcept
     : state_(std::exchange(other.state_, State::unavailable)),
       descriptor_(std::exchange(other.descriptor_, -1)) {}
 
-KeyLock& KeyLock::operator=(KeyLock&& other) noexcept {
+KeyLock& KeyLock::operator=(KeyLock other) noexcept {
   std::swap(state_, other.state_);
   std::swap(descriptor_, other.descriptor_);
   return *this;
@@ -39,50 +39,50 @@ KeyLock& KeyLock::operator=(KeyLock&& other) noexcept {
 KeyLock::~KeyLock() {
   if (descriptor_ < 0) return;
   // Said before closing: a child forked meanwhile shares the description and would keep the lock.
-  struct flock range = byte_range(F_UNLCK, 0);
-  range.l_len = 0;
+  struct flock range = byte_range(F_UNLCK, 0, 0);
   ::fcntl(descriptor_, F_OFD_SETLK, &range);
   ::close(descriptor_);
 }
 
-DiskCache::Impl::Try DiskCache::Impl::try_lock(std::uint64_t byte, posix::Descriptor& file) const {
-  if (!root || read_only) return Try::unavailable;
-  if (!file) {
-    auto opened = posix::open_at(root.get(), lock_name, O_RDWR | O_CREAT, 0600);
-    if (!opened) return Try::unavailable;
-    file = std::move(*opened);
-  }
-  struct flock range = byte_range(F_WRLCK, byte);
-  while (::fcntl(file.get(), F_OFD_SETLK, &range) != 0) {
+DiskCache::Impl::Try DiskCache::Impl::try_lock(int file, std::uint64_t byte, std::uint64_t length) {
+  struct flock range = byte_range(F_WRLCK, byte, length);
+  while (::fcntl(file, F_OFD_SETLK, &range) != 0) {
     if (errno == EINTR) continue;
     return errno == EAGAIN || errno == EACCES ? Try::busy : Try::unavailable;
   }
   return Try::held;
 }
 
-KeyLock DiskCache::Impl::wait_for(std::uint64_t byte) {
+KeyLock DiskCache::Impl::wait_for(std::uint64_t byte, std::chrono::milliseconds most) {
   using Clock = std::chrono::steady_clock;
-  const Clock::time_point end = Clock::now() + options.lock_timeout;
-  posix::Descriptor file;
+  const Clock::time_point end = Clock::now() + most;
+  if (!root || read_only) return {KeyLock::State::unavailable, -1};
+  auto file = posix::open_at(root.get(), lock_name, O_RDWR | O_CREAT, 0600);
+  if (!file) return {KeyLock::State::unavailable, -1};
   // There is no lock call with a time-out, hence asking again, at growing distances.
   std::chrono::microseconds pause(200);
   for (bool first = true;; first = false) {
-    const Try tried = try_lock(byte, file);
-    if (tried == Try::held) return {KeyLock::State::held, file.release()};
+    const Try tried = try_lock(file->get(), byte, 1);
+    if (tried == Try::held) return {KeyLock::State::held, file->release()};
     if (tried == Try::unavailable) return {KeyLock::State::unavailable, -1};
-    if (first) ++counters.lock_waits;
+    if (first && byte != usage_byte) ++counters.lock_waits;
     const Clock::time_point now = Clock::now();
     if (now >= end) break;
     std::this_thread::sleep_for(std::min<Clock::duration>(pause, end - now));
     pause = std::min(pause * 2, std::chrono::microseconds(20'000));
   }
-  ++counters.lock_timeouts;
-  log(LogLevel::info,
-      "another process has been making the same kernel for too long; making it without the cache");
   return {KeyLock::State::timed_out, -1};
 }
 
 /// Keys have the bytes below 2^62; the byte 2^62 is that of `usage`.
-KeyLock DiskCache::lock(const Key& key) { return impl_->wait_for(key.digest.low & ((1ULL << 62) - 1)); }
+KeyLock DiskCache::lock(const Key& key) {
+  KeyLock lock = impl_->wait_for(key.digest.low & ((1ULL << 62) - 1), impl_->options.lock_timeout);
+  if (lock.state() == KeyLock::State::timed_out) {
+    ++impl_->counters.lock_timeouts;
+    impl_->log(LogLevel::info,
+               "another process has been making the same kernel for too long; making it without the cache");
+  }
+  return lock;
+}
 
 }  // namespace wavejit::cache

@@ -16,7 +16,6 @@
 namespace wavejit::cache {
 namespace {
 
-constexpr std::uint64_t usage_byte = 1ULL << 62;
 constexpr std::uint64_t usage_magic = 0x3145474153554A57;  // "WJUSAGE1"
 constexpr std::string_view hex_digits = "0123456789abcdef";
 
@@ -118,47 +117,66 @@ bool DiskCache::Impl::remove(const File& file) const {
   return ::unlinkat(root.get(), (file.folder + "/" + file.name).c_str(), 0) == 0;
 }
 
-std::uint64_t DiskCache::Impl::trim() {
+/// A writer holds a lock on its temporary, so whoever gets that lock sees that the writer is gone. Where
+/// there are no locks, or a fork of the writer has inherited this one, age tells.
+bool DiskCache::Impl::abandoned(const File& temporary) const {
+  const auto file =
+      posix::open_at(root.get(), (temporary.folder + "/" + temporary.name).c_str(), O_WRONLY | O_NONBLOCK);
+  if (file && try_lock(file->get(), 0, 0) == Try::held) return true;
+  return temporary.modified_ns < now_ns() - std::chrono::nanoseconds(options.temporary_age).count();
+}
+
+std::uint64_t DiskCache::Impl::trim(std::uint64_t bytes) {
   std::vector<File> files = walk();
-  const std::int64_t stale = now_ns() - std::chrono::nanoseconds(options.temporary_age).count();
-  std::erase_if(files, [&](const File& file) {
-    if (!file.temporary) return false;
-    if (file.modified_ns < stale && remove(file)) ++counters.temporaries_removed;
-    return true;
-  });
   std::uint64_t total = 0;
-  for (const File& file : files) total += file.bytes;
-  if (total <= options.max_bytes) return total;
-  // Down to nine tenths, so that the next put does not walk again.
+  std::erase_if(files, [&](const File& file) {
+    if (file.temporary && abandoned(file) && remove(file)) {
+      ++counters.temporaries_removed;
+      return true;
+    }
+    total += file.bytes;
+    return file.temporary;
+  });
+  std::vector<File> bad = walk_quarantine();
+  for (const File& file : bad) total += file.bytes;
+  const auto fits = [&](std::uint64_t limit) { return bytes <= limit && total <= limit - bytes; };
+  if (fits(options.max_bytes)) return total;
+  // Down to nine tenths, so that the next put does not walk again. What is no use goes first.
   const std::uint64_t goal = options.max_bytes / 10 * 9;
   std::ranges::sort(files, {}, &File::used_ns);
+  files.insert(files.begin(), bad.begin(), bad.end());
   for (const File& file : files) {
-    if (total <= goal) break;
+    if (fits(goal)) break;
     if (remove(file)) ++counters.evicted;
     total -= file.bytes;  // also when another process was faster
   }
   return total;
 }
 
-void DiskCache::Impl::account(std::uint64_t bytes) {
-  unaccounted += bytes;
-  posix::Descriptor lock_file;
-  // Whoever holds it is adding or trimming; ours is added with the next put.
-  const Try tried = try_lock(usage_byte, lock_file);
-  if (tried == Try::busy) return;
-  const KeyLock held(KeyLock::State::held, lock_file.release());
+KeyLock DiskCache::Impl::lock_walks() {
+  constexpr std::chrono::milliseconds patience{2000};
+  return wait_for(usage_byte, std::min(patience, options.lock_timeout));
+}
+
+KeyLock DiskCache::Impl::reserve(std::uint64_t bytes) {
+  KeyLock held = lock_walks();
+  if (held.state() == KeyLock::State::timed_out) return held;
   const auto file = posix::open_at(root.get(), usage_name, O_RDWR | O_CREAT, 0600);
-  if (!file) return;
-  Usage usage = read_usage(file->get());
-  usage.total += unaccounted.exchange(0);
+  Usage usage;
+  if (file) usage = read_usage(file->get());
   const std::int64_t now_s = now_ns() / 1'000'000'000, day = 24LL * 3600;
   const bool fresh = usage.known && usage.walked_s <= now_s + day && now_s - usage.walked_s < day;
-  if (!fresh || usage.total > options.max_bytes) usage = {.total = trim(), .walked_s = now_s, .known = true};
-  write_usage(file->get(), usage);
+  if (!fresh || bytes > options.max_bytes || usage.total > options.max_bytes - bytes)
+    usage = {.total = trim(bytes), .walked_s = now_s, .known = true};
+  usage.total += bytes;
+  if (file) write_usage(file->get(), usage);
+  return held;
 }
 
 void DiskCache::trim() {
-  if (impl_->root && !impl_->read_only) impl_->trim();
+  if (!impl_->root || impl_->read_only) return;
+  const KeyLock held = impl_->lock_walks();
+  if (held.state() != KeyLock::State::timed_out) impl_->trim(0);
 }
 
 DiskContents DiskCache::contents() {

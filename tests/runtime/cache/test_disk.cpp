@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The disk cache in one process: entries, bad entries, eviction, tools.
+
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -234,21 +235,73 @@ TEST_CASE("an entry larger than the cache is not written", "[cache]") {
   CHECK(f.log.warnings.empty());
 }
 
-TEST_CASE("temporaries go after a time", "[cache]") {
+TEST_CASE("temporaries go when their writer has gone, or after a time", "[cache]") {
   Fixture f;
   DiskCache disk(f.options);
   disk.put(some_key(), some_payload(10));
   const fs::path leaf = entry_path(f.folder, some_key()).parent_path();
-  write_file(leaf / "dead-1-1-1.tmp", some_payload(10));
-  write_file(leaf / "live-1-1-1.tmp", some_payload(10));
-  write_file(leaf / "not-ours", some_payload(10));
-  set_times(leaf / "dead-1-1-1.tmp", 3700);
+  std::vector<int> writers;
+  for (const char* name : {"dead-1-1-1.tmp", "live-1-1-1.tmp", "forked-1-1-1.tmp", "not-ours"}) {
+    write_file(leaf / name, some_payload(10));
+    // What a writer holds, or a child that was forked from it and lives on.
+    struct flock lock {};
+    lock.l_type = F_WRLCK;
+    if (std::string_view(name).starts_with("dead")) continue;
+    writers.push_back(::open((leaf / name).c_str(), O_RDWR | O_CLOEXEC));
+    REQUIRE(::fcntl(writers.back(), F_OFD_SETLK, &lock) == 0);
+  }
+  set_times(leaf / "forked-1-1-1.tmp", 3700);
   disk.trim();
   CHECK(files_ending(f.folder, ".tmp").size() == 1);
   CHECK(fs::exists(leaf / "live-1-1-1.tmp"));
   CHECK(fs::exists(leaf / "not-ours"));
-  CHECK(disk.stats().temporaries_removed == 1);
+  CHECK(disk.stats().temporaries_removed == 2);
   CHECK(disk.get(some_key()));
+  for (const int writer : writers) ::close(writer);
+}
+
+TEST_CASE("temporaries and quarantined files count in the size", "[cache]") {
+  Fixture f;
+  f.options.max_bytes = 10'000;
+  DiskCache disk(f.options);
+  for (int i = 0; i < 8; ++i) REQUIRE(disk.put(some_key(i), some_payload(700)));
+  const fs::path leaf = entry_path(f.folder, some_key(0)).parent_path();
+  write_file(leaf / "dead-1-1-1.tmp", some_payload(5000));
+  fs::create_directory(f.folder / "quarantine");
+  write_file(f.folder / "quarantine" / "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa.wje.checksum", some_payload(5000));
+  disk.trim();
+  // Both are no use to anybody: entries stay.
+  CHECK(disk.contents().entries == 8);
+  CHECK(disk.contents().temporaries == 0);
+  CHECK(disk.contents().quarantined == 0);
+}
+
+TEST_CASE("folders that cannot be written leave the others in use", "[cache]") {
+  Fixture f;
+  DiskCache disk(f.options);
+  // Whatever stands where the first digit's folder would be.
+  const std::string first = cache::to_hex(some_key(0).digest).substr(0, 1);
+  switch (GENERATE(0, 1, 2)) {
+    case 0:
+      fs::create_symlink("/", f.folder / first);
+      break;
+    case 1:
+      fs::create_symlink("nowhere", f.folder / first);
+      break;
+    default:
+      write_file(f.folder / first, some_payload(1));
+  }
+  unsigned written = 0, elsewhere = 0;
+  for (int i = 0; i < 60; ++i) {
+    const bool blocked = cache::to_hex(some_key(i).digest).starts_with(first);
+    CHECK(disk.put(some_key(i), some_payload(10)) == !blocked);
+    CHECK(disk.get(some_key(i)).payload.has_value() == !blocked);
+    written += disk.contents().entries > written ? 1U : 0U;
+    elsewhere += blocked ? 0U : 1U;
+  }
+  CHECK(written == elsewhere);
+  CHECK(elsewhere < 60);
+  CHECK(f.log.warnings.size() == 1);
 }
 
 TEST_CASE("explain says why it is a miss", "[cache]") {

@@ -58,7 +58,66 @@ Result<Bytes> make_small_kernel(int round) {
   return serialise(cache::make_record(*kernel));
 }
 
+/// Every file below the folder, whatever it is.
+std::uint64_t all_bytes(const std::filesystem::path& folder) {
+  std::uint64_t total = 0;
+  std::error_code gone;
+  for (auto it = std::filesystem::recursive_directory_iterator(folder, gone);
+       it != std::filesystem::recursive_directory_iterator(); it.increment(gone)) {
+    if (gone) break;
+    const auto size = it->is_regular_file(gone) ? it->file_size(gone) : 0;
+    if (!gone) total += size;
+  }
+  return total;
+}
+
+/// Eight writers on a cache of 1 MiB, each killed at some moment and started anew, `kills` times in all.
+void kill_writers(int kills) {
+  const Scratch scratch;
+  const auto folder = scratch / "cache";
+  constexpr std::uint64_t bound = 1 << 20, entry = 20'000, processes = 8;
+  const auto start = [&](unsigned seed) {
+    return start_child([&folder, seed]() -> int {
+      DiskCache disk({.folder = folder, .max_bytes = bound});
+      std::mt19937 random(seed);
+      for (;;) {
+        const auto k = static_cast<unsigned>(random() % 200);
+        disk.put(some_key(static_cast<int>(k)), some_payload(entry - 1000, k));
+      }
+    });
+  };
+  std::mt19937 random(3);
+  std::vector<int> writers;
+  for (unsigned p = 0; p < processes; ++p) writers.push_back(start(p));
+  std::uint64_t peak = 0;
+  for (int i = 0; i < kills; ++i) {
+    const auto until = steady_clock::now() + std::chrono::microseconds(random() % 20'000);
+    do peak = std::max(peak, all_bytes(folder));
+    while (steady_clock::now() < until);
+    int& victim = writers[random() % processes];
+    ::kill(victim, SIGKILL);
+    CHECK(wait_for_child(victim) == -1);
+    victim = start(static_cast<unsigned>(100 + i));
+  }
+  for (const int writer : writers) {
+    ::kill(writer, SIGKILL);
+    wait_for_child(writer);
+  }
+  INFO("peak " << peak << " bytes");
+  CHECK(peak > bound / 2);
+  CHECK(peak <= bound + processes * entry);
+  DiskCache disk({.folder = folder, .max_bytes = bound});
+  CHECK(disk.verify(false).bad.empty());
+  disk.trim();
+  CHECK(files_ending(folder, ".tmp").empty());
+  CHECK(all_bytes(folder) <= bound);
+}
+
 }  // namespace
+
+TEST_CASE("writers that are killed leave the cache within its bound", "[cache]") { kill_writers(40); }
+
+TEST_CASE("three hundred killed writers", "[.][kills]") { kill_writers(300); }
 
 TEST_CASE("eight processes on an empty folder make a kernel once, thirty times (case 70)", "[cache]") {
   constexpr int processes = 8, rounds = 30;
@@ -124,7 +183,6 @@ TEST_CASE("a writer killed at any point leaves nothing that is read as good", "[
       CHECK(disk.lock(some_key(k)).held());
     }
     left_over += files_ending(folder, ".tmp").size();
-    for (const std::string& file : files_ending(folder, ".tmp")) set_times(folder / file, 7200);
     disk.trim();
     CHECK(files_ending(folder, ".tmp").empty());
     if (i % 10 == 9) disk.purge();
