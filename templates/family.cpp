@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 
 #include "templates/cdna/family.hpp"
 #include "templates/kquant/family.hpp"
@@ -41,6 +42,10 @@ Result<std::vector<Selection>> select_configs(const Problem& problem, const targ
   if (last < first)
     return fail_field(ErrorCode::invalid_argument, "last", std::to_string(last),
                       "at least first (" + std::to_string(first) + ")");
+  // Launches say so, too, but of the last choice of a range, and the choices before it would take long.
+  constexpr std::int64_t max_m = std::numeric_limits<std::int32_t>::max();
+  if (std::min(last, most_rows(*p)) > max_m)
+    return fail_field(ErrorCode::invalid_argument, "m", std::to_string(last), "between 1 and 2^31 - 1");
   auto selections = family(p->op).select(*p, target, first, last);
   if (!selections) return selections;
   for (const Selection& s : *selections)

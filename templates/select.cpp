@@ -154,7 +154,8 @@ std::int64_t below(std::int64_t m) {
 
 RowRange choice_step(std::int64_t m) {
   if (m == 1) return {1, 1};
-  return step_of(m, m <= skinny::max_m ? below(m) : row_step);
+  // Above 2^16 rows, 2048 steps an octave: a range up to 2^31 is gone through in a moment.
+  return step_of(m, m <= skinny::max_m ? below(m) : std::max(row_step, below(m) / 2048));
 }
 
 RowRange tuning_step(std::int64_t m) {
@@ -170,8 +171,8 @@ Decision decide(const Portfolio& portfolio, const Problem& problem, const target
   d.last = step.last;
   d.skinny_choice = skinny::choose(problem, target, d.last);
   if (portfolio.size() > 0) {
-    d.member = portfolio.choose(m);
-    d.tile_us = portfolio.chosen_time_us(m);
+    d.member = portfolio.choose(d.last);
+    d.tile_us = portfolio.chosen_time_us(d.last);
   }
   d.skinny = d.skinny_choice && (!d.member || d.skinny_choice->cost.time_us <= d.tile_us);
   return d;

@@ -49,7 +49,7 @@ class Portfolio {
 };
 
 /// Rows from `first` to `last` for which one choice holds: a power of two's up to 16, where decode kernels
-/// change, then 16, as all tiles' heights are multiples of it.
+/// change, then 16, as all tiles' heights are multiples of it, and beyond 65536 a 2048th of an octave.
 struct RowRange {
   std::int64_t first = 1, last = 1;
 };

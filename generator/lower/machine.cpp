@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "generator/lower/machine.hpp"
 
+#include <llvm/Support/ErrorHandling.h>
+
 #include <map>
 #include <mutex>
+#include <new>
 #include <string>
 
 // The registration functions of the AMDGPU parts that are linked; LLVM declares the whole list of
@@ -20,6 +23,8 @@ namespace {
 void register_amdgpu() {
   static std::once_flag once;
   std::call_once(once, [] {
+    // LLVM's own way of running out of memory is to end the process. It has no handlers of its own to skip.
+    llvm::install_bad_alloc_error_handler([](void*, const char*, bool) { throw std::bad_alloc(); });
     LLVMInitializeAMDGPUTargetInfo();
     LLVMInitializeAMDGPUTargetMC();
     LLVMInitializeAMDGPUAsmParser();

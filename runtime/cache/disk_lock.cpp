@@ -55,7 +55,9 @@ DiskCache::Impl::Try DiskCache::Impl::try_lock(int file, std::uint64_t byte, std
 
 KeyLock DiskCache::Impl::wait_for(std::uint64_t byte, std::chrono::milliseconds most) {
   using Clock = std::chrono::steady_clock;
-  const Clock::time_point end = Clock::now() + most;
+  // Beyond years the clock's nanoseconds overflow.
+  const Clock::time_point end =
+      Clock::now() + std::min<std::chrono::milliseconds>(most, std::chrono::hours(24 * 3650));
   if (!root || read_only) return {KeyLock::State::unavailable, -1};
   auto file = posix::open_at(root.get(), lock_name, O_RDWR | O_CREAT, 0600);
   if (!file) return {KeyLock::State::unavailable, -1};

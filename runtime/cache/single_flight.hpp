@@ -28,6 +28,7 @@
 
 #include "generator/support/error.hpp"
 #include "runtime/cache/key.hpp"
+#include "runtime/support/guarded.hpp"
 
 namespace wavejit::cache {
 
@@ -75,19 +76,6 @@ class SingleFlight {
     std::condition_variable landed;
     std::optional<Result<T>> result;
   };
-
-  template <class Function>
-  static Result<T> guarded(Function&& function) {
-    try {
-      return std::forward<Function>(function)();
-    } catch (const std::bad_alloc&) {
-      return fail(ErrorCode::out_of_memory, "the host has no memory left to prepare a kernel");
-    } catch (const std::exception& error) {
-      return fail(ErrorCode::internal, std::string("preparing a kernel failed: ") + error.what());
-    } catch (...) {
-      return fail(ErrorCode::internal, "preparing a kernel failed with an unknown exception");
-    }
-  }
 
   mutable std::mutex mutex_;
   std::unordered_map<std::string, std::shared_ptr<Flight>> flights_;

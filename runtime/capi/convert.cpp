@@ -11,11 +11,6 @@ std::unexpected<Error> bad(std::string field, long long given, std::string allow
   return fail_field(ErrorCode::invalid_argument, std::move(field), std::to_string(given), std::move(allowed));
 }
 
-std::unexpected<Error> bad_size(const char* type, const void* from) {
-  return bad("struct_size", static_cast<long long>(*static_cast<const std::size_t*>(from)),
-             std::string("sizeof(") + type + "), as its _INIT macro sets it");
-}
-
 std::vector<std::string> split(const char* text, char separator) {
   std::vector<std::string> parts;
   const std::string_view all = text == nullptr ? "" : text;
@@ -44,7 +39,7 @@ Result<Tensor> to_tensor(const char* name, const wavejit_tensor& t) {
 
 Result<templates::Problem> to_problem(const wavejit_problem* given) {
   wavejit_problem in = WAVEJIT_PROBLEM_INIT;
-  if (!read_struct(&in, sizeof in, given)) return bad_size("wavejit_problem", given);
+  if (!read_struct(in, given)) return bad_size("wavejit_problem", given);
   templates::Problem p;
   const auto op = enumeration<templates::Operation>("operation", in.operation, WAVEJIT_INT4_GROUPED);
   const auto type = enumeration<templates::DataType>("activation", in.activation, WAVEJIT_I64);
@@ -86,7 +81,7 @@ Result<EngineOptions> to_options(const wavejit_engine_options* given) {
   EngineOptions options;
   if (given == nullptr) return options;
   wavejit_engine_options in = WAVEJIT_ENGINE_OPTIONS_INIT;
-  if (!read_struct(&in, sizeof in, given)) return bad_size("wavejit_engine_options", given);
+  if (!read_struct(in, given)) return bad_size("wavejit_engine_options", given);
   const auto level = enumeration<LogLevel>("log_level", in.log_level, WAVEJIT_LOG_WARNING);
   if (!level) return std::unexpected(level.error());
   options.devices = split(in.devices, ',');
@@ -119,7 +114,7 @@ Result<EngineOptions> to_options(const wavejit_engine_options* given) {
 
 Result<Arguments> to_arguments(const wavejit_arguments* given) {
   wavejit_arguments in{};
-  if (!read_struct(&in, sizeof in, given)) return bad_size("wavejit_arguments", given);
+  if (!read_struct(in, given)) return bad_size("wavejit_arguments", given);
   Arguments out;
   const struct {
     const char* name;

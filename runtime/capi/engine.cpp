@@ -6,6 +6,7 @@
 #include "runtime/capi/convert.hpp"
 #include "runtime/device/common/fork.hpp"
 
+using wavejit::capi::bad_size;
 using wavejit::capi::copy_text;
 using wavejit::capi::failed;
 using wavejit::capi::guarded;
@@ -13,6 +14,7 @@ using wavejit::capi::null_argument;
 using wavejit::capi::to_arguments;
 using wavejit::capi::to_options;
 using wavejit::capi::to_problem;
+using wavejit::capi::write_struct;
 
 struct wavejit_engine {
   std::shared_ptr<wavejit::Engine> engine;
@@ -128,8 +130,10 @@ wavejit_status wavejit_future_get(wavejit_future* future, int64_t timeout_ms, wa
     if (future->made.crossed() &&
         future->future.wait_for(std::chrono::seconds(0)) != std::future_status::ready)
       return failed(future->made.check("the thread that prepares this").error());
-    if (timeout_ms >= 0 &&
-        future->future.wait_for(std::chrono::milliseconds(timeout_ms)) != std::future_status::ready)
+    // Beyond years a clock's nanoseconds overflow, and nobody sees the difference.
+    constexpr std::int64_t longest_ms = 1'000'000'000'000;
+    if (timeout_ms >= 0 && future->future.wait_for(std::chrono::milliseconds(
+                               std::min(timeout_ms, longest_ms))) != std::future_status::ready)
       return failed(ErrorCode::timed_out, fmt::format("not prepared within {} ms", timeout_ms));
     return give(future->future.get(), plan);
   });
@@ -229,9 +233,6 @@ wavejit_status wavejit_device_describe(const wavejit_engine* engine, uint32_t de
   return on_device(engine, device, [&](wavejit::device::Device& d) -> wavejit::Result<void> {
     const wavejit::device::Info& in = d.info();
     wavejit_device_info out{};
-    std::size_t given = info->struct_size;
-    if (given < sizeof given || given > sizeof out) given = sizeof out;
-    out.struct_size = given;
     copy_text(wavejit::device::name(in.kind), out.kind, sizeof out.kind);
     copy_text(in.name, out.name, sizeof out.name);
     copy_text(in.target_id, out.target_id, sizeof out.target_id);
@@ -240,7 +241,7 @@ wavejit_status wavejit_device_describe(const wavejit_engine* engine, uint32_t de
     out.wave_size = in.wave_size;
     out.driver_version = in.driver_version;
     out.memory_bytes = in.memory_bytes;
-    std::memcpy(info, &out, given);
+    if (!write_struct(info, out)) return bad_size("wavejit_device_info", info);
     return {};
   });
 }

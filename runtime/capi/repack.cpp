@@ -7,11 +7,13 @@
 #include "runtime/capi/support.hpp"
 #include "templates/problem.hpp"
 
+using wavejit::capi::bad_size;
 using wavejit::capi::enumeration;
 using wavejit::capi::failed;
 using wavejit::capi::guarded;
 using wavejit::capi::null_argument;
 using wavejit::capi::read_struct;
+using wavejit::capi::write_struct;
 
 namespace {
 
@@ -79,8 +81,7 @@ Result<repack::Source> source(const wavejit_repack_request& in) {
 
 Result<Parsed> parse(const wavejit_repack_request* request) {
   wavejit_repack_request in{};
-  if (!read_struct(&in, sizeof in, request))
-    return bad("struct_size", static_cast<long long>(request->struct_size), "sizeof(wavejit_repack_request)");
+  if (!read_struct(in, request)) return bad_size("wavejit_repack_request", request);
   const auto from = source(in);
   if (!from) return std::unexpected(from.error());
   const auto scales = enumeration<templates::DataType>("scale_type", in.scale_type, WAVEJIT_F16);
@@ -119,9 +120,6 @@ wavejit_status wavejit_repack_plan(const wavejit_repack_request* request, waveji
     if (!parsed) return failed(parsed.error());
     const repack::Plan& p = parsed->plan;
     wavejit_repack_sizes out{};
-    std::size_t given = sizes->struct_size;
-    if (given < sizeof given || given > sizeof out) given = sizeof out;
-    out.struct_size = given;
     out.weight_bytes = static_cast<std::uint64_t>(p.weights.bytes);
     out.scale_bytes = static_cast<std::uint64_t>(p.scales.bytes);
     out.zero_point_bytes = static_cast<std::uint64_t>(p.zero_points.bytes);
@@ -130,8 +128,7 @@ wavejit_status wavejit_repack_plan(const wavejit_repack_request* request, waveji
     out.zero_points_in_place = p.zero_points.in_place ? 1 : 0;
     out.scales_exact = p.scale_conversion.exact ? 1 : 0;
     out.permutation_count = p.permutation.size();
-    std::memcpy(sizes, &out, given);
-    return WAVEJIT_OK;
+    return write_struct(sizes, out) ? WAVEJIT_OK : failed(bad_size("wavejit_repack_sizes", sizes).error());
   });
 }
 

@@ -61,13 +61,12 @@ wavejit_status null_argument(std::string_view name) noexcept {
   return WAVEJIT_INVALID_ARGUMENT;
 }
 
-bool read_struct(void* to, std::size_t size, const void* from) noexcept {
-  std::size_t given = 0;
-  std::memcpy(&given, from, sizeof given);
-  if (given < sizeof given || given > (std::size_t{1} << 16)) return false;
-  std::memcpy(to, from, std::min(size, given));
-  std::memcpy(to, &size, sizeof size);
-  return true;
+bool possible_size(std::size_t given, std::span<const Whole> parts) noexcept {
+  constexpr std::size_t alignment = 8, longest = 1 << 16;
+  if (given < sizeof given || given > longest || given % alignment != 0) return false;
+  return std::ranges::none_of(parts, [given](const Whole& p) {
+    return given > p.begin && given < p.begin + p.size * p.count && (given - p.begin) % p.size != 0;
+  });
 }
 
 }  // namespace wavejit::capi

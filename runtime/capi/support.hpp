@@ -3,11 +3,16 @@
 // that reporting a failure to allocate needs no allocation.
 #pragma once
 
+#include <algorithm>
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <new>
+#include <span>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
 
 #include "generator/support/error.hpp"
@@ -21,9 +26,60 @@ wavejit_status failed(ErrorCode code, std::string_view message) noexcept;
 /// "NAME is NULL, but must be …".
 wavejit_status null_argument(std::string_view name) noexcept;
 
+/// Fields in a row, none of which a struct of another header ends inside.
+struct Whole {
+  std::size_t begin, size, count;
+};
+template <class Struct>
+inline constexpr std::array<Whole, 1> whole_parts{{{0, sizeof(std::size_t), 1}}};
+template <>
+inline constexpr std::array<Whole, 2> whole_parts<wavejit_arguments>{
+    {{offsetof(wavejit_arguments, activations), sizeof(wavejit_tensor), 6},
+     {offsetof(wavejit_arguments, group_rows), sizeof(wavejit_tensor), 1}}};
+template <>
+inline constexpr std::array<Whole, 1> whole_parts<wavejit_repack_request>{
+    {{offsetof(wavejit_repack_request, weights), sizeof(wavejit_host_tensor), 5}}};
+template <>
+inline constexpr std::array<Whole, 2> whole_parts<wavejit_device_info>{
+    {{offsetof(wavejit_device_info, name), sizeof(wavejit_device_info::name), 1},
+     {offsetof(wavejit_device_info, target_id), sizeof(wavejit_device_info::target_id), 1}}};
+
+/// Whether some header, older or newer, may have had this size: a multiple of the alignment that ends no
+/// pointer, tensor or text in the middle.
+bool possible_size(std::size_t given, std::span<const Whole> parts) noexcept;
+
 /// Copies a struct that an older or newer program passed: what the caller's header did not know keeps the
-/// value of `initial`. False when struct_size cannot be.
-bool read_struct(void* to, std::size_t size, const void* from) noexcept;
+/// value of `to`. False when struct_size cannot be.
+template <class Struct>
+bool read_struct(Struct& to, const Struct* from) noexcept {
+  std::size_t given = 0;
+  std::memcpy(&given, from, sizeof given);
+  if (!possible_size(given, whole_parts<Struct>)) return false;
+  std::memcpy(&to, from, std::min(sizeof to, given));
+  to.struct_size = sizeof to;
+  return true;
+}
+
+/// Gives the caller's struct as much as it has room for, and says in struct_size how much that is. False when
+/// struct_size cannot be: nothing is written then.
+template <class Struct>
+bool write_struct(Struct* to, Struct from) noexcept {
+  std::size_t given = 0;
+  std::memcpy(&given, to, sizeof given);
+  if (!possible_size(given, whole_parts<Struct>)) return false;
+  from.struct_size = std::min(sizeof from, given);
+  std::memcpy(to, &from, from.struct_size);
+  return true;
+}
+
+/// What is wrong with a struct that neither takes.
+template <class Struct>
+std::unexpected<Error> bad_size(const char* type, const Struct* given) {
+  std::size_t size = 0;
+  std::memcpy(&size, given, sizeof size);
+  return fail_field(ErrorCode::invalid_argument, "struct_size", std::to_string(size),
+                    std::string("sizeof(") + type + "), set before the call, as its _INIT macro sets it");
+}
 
 /// The number in a C enumeration: the caller may have put there any, and to load one that is no enumerator as
 /// the enumeration is undefined.
@@ -51,6 +107,8 @@ wavejit_status guarded(F&& f) noexcept {
     return std::forward<F>(f)();
   } catch (const std::bad_alloc&) {
     return failed(ErrorCode::out_of_memory, "the host has no memory left");
+  } catch (const std::system_error&) {
+    return failed(ErrorCode::out_of_memory, "the host has no thread or no lock left");
   } catch (const std::exception& error) {
     return failed(ErrorCode::internal, error.what());
   } catch (...) {

@@ -15,7 +15,8 @@
  * - A function that can fail returns wavejit_status; its outputs are written on success only. The sentence
  *   that belongs to a failure is wavejit_last_error(), per thread, until the thread's next failure.
  * - Structs begin with struct_size; set them up with their _INIT macro, or with zeros and their sizeof. A
- * library reads only as many bytes as the caller's header knew; fields are only ever added at the end.
+ *   library reads and writes only as many bytes as the caller's header knew; fields are only ever added at the end.
+ *   A size that ends inside a field is WAVEJIT_INVALID_ARGUMENT.
  * - Handles are opaque. Every function may be called from any thread; a handle must not be used while
  *   another thread destroys it.
  * - Pointers that a function gives (strings) live as long as the handle they came from, unless it says

@@ -15,6 +15,7 @@
 #include "runtime/engine/plan_cache.hpp"
 #include "runtime/engine/pool.hpp"
 #include "runtime/engine/tuning.hpp"
+#include "runtime/support/guarded.hpp"
 
 namespace wavejit {
 namespace engine {
@@ -115,9 +116,10 @@ class Impl {
       return future;
     }
     pool_.submit([=, this](bool run) {
-      promise->set_value(
-          run ? prepare(problem, range, device)
-              : fail(ErrorCode::shut_down, "the engine was destroyed before this was prepared"));
+      promise->set_value(guarded([&]() -> Result<Plan> {
+        if (run) return prepare(problem, range, device);
+        return fail(ErrorCode::shut_down, "the engine was destroyed before this was prepared");
+      }));
     });
     return future;
   }
@@ -382,9 +384,11 @@ Result<std::vector<std::string>> Impl::explain(const templates::Problem& problem
 }  // namespace engine
 
 Result<std::shared_ptr<Engine>> Engine::create(const EngineOptions& options) {
-  auto impl = engine::Impl::create(options);
-  if (!impl) return std::unexpected(impl.error());
-  return std::shared_ptr<Engine>(new Engine(std::move(*impl)));
+  return guarded([&]() -> Result<std::shared_ptr<Engine>> {
+    auto impl = engine::Impl::create(options);
+    if (!impl) return std::unexpected(impl.error());
+    return std::shared_ptr<Engine>(new Engine(std::move(*impl)));
+  });
 }
 
 Engine::Engine(std::unique_ptr<engine::Impl> impl) : impl_(std::move(impl)) {}
@@ -398,7 +402,7 @@ std::shared_ptr<device::Device> Engine::device(std::size_t index) const {
 }
 
 Result<Plan> Engine::prepare(const templates::Problem& problem, MRange range, std::size_t device) {
-  return impl_->prepare(problem, range, device);
+  return guarded([&] { return impl_->prepare(problem, range, device); });
 }
 
 std::shared_future<Result<Plan>> Engine::prepare_async(const templates::Problem& problem, MRange range,
@@ -416,7 +420,7 @@ Counters Engine::counters() const { return impl_->counters(); }
 
 Result<std::vector<std::string>> Engine::explain(const templates::Problem& problem, MRange range,
                                                  std::size_t device) {
-  return impl_->explain(problem, range, device);
+  return guarded([&] { return impl_->explain(problem, range, device); });
 }
 
 }  // namespace wavejit

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "runtime/support/guarded.hpp"
+
 namespace wavejit {
 namespace engine {
 namespace {
@@ -109,7 +111,7 @@ Result<std::uint64_t> Plan::workspace_bytes(std::int64_t m) const {
 
 Result<void> Plan::launch(device::Stream stream, const Arguments& arguments) const {
   if (!data_) return fail(ErrorCode::not_prepared, "this plan is empty; prepare() makes one");
-  auto launched = data_->launch(stream, arguments);
+  auto launched = guarded([&] { return data_->launch(stream, arguments); });
   engine::LiveCounters::add(launched ? data_->counters->launches : data_->counters->launch_failures);
   return launched;
 }

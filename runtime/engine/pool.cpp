@@ -6,22 +6,27 @@
 namespace wavejit::engine {
 
 Pool::~Pool() {
-  std::deque<std::function<void(bool)>> left;
   {
     const std::lock_guard lock(mutex_);
     stopping_ = true;
-    left.swap(tasks_);
   }
   wake_.notify_all();
-  for (auto& task : left) task(false);
-  threads_.clear();  // joins
+  threads_.clear();  // joins; nobody takes a task any more
+  for (auto& task : tasks_) task(false);
 }
 
 void Pool::submit(std::function<void(bool)> task) {
   {
     const std::lock_guard lock(mutex_);
     tasks_.push_back(std::move(task));
-    if (idle_ < tasks_.size() && threads_.size() < limit_) threads_.emplace_back([this] { work(); });
+    try {
+      if (idle_ < tasks_.size() && threads_.size() < limit_) threads_.emplace_back([this] { work(); });
+    } catch (...) {  // no further thread: those there are do it, if any
+      if (threads_.empty()) {
+        tasks_.pop_back();
+        throw;
+      }
+    }
   }
   wake_.notify_one();
 }

@@ -21,7 +21,7 @@ class Pool {
   Pool(const Pool&) = delete;
   Pool& operator=(const Pool&) = delete;
 
-  /// `task(true)` runs on a thread of the pool. Threads start with the first tasks.
+  /// `task(true)` runs on a thread of the pool; it must not throw. Threads start with the first tasks.
   void submit(std::function<void(bool run)> task);
 
  private:

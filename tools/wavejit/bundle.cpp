@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "runtime/cache/record.hpp"
+#include "runtime/support/guarded.hpp"
 #include "tools/wavejit/commands.hpp"
 #include "tools/wavejit/files.hpp"
 #include "tools/wavejit/json.hpp"
@@ -108,7 +109,7 @@ Result<std::vector<Made>> make_all(const std::vector<Work>& list, unsigned threa
   ProgressBar bar("kernels");
   const auto worker = [&] {
     for (std::size_t i; (i = next++) < list.size();) {
-      auto one = make(list[i]);
+      auto one = guarded([&] { return make(list[i]); });
       const std::lock_guard lock(mutex);
       if (one) {
         made[i] = *std::move(one);

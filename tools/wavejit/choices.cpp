@@ -12,6 +12,7 @@
 #include <memory>
 #include <thread>
 
+#include "runtime/support/guarded.hpp"
 #include "templates/cdna/candidates.hpp"
 #include "templates/cdna/family.hpp"
 #include "templates/cdna/ranking.hpp"
@@ -199,7 +200,8 @@ Result<void> choices(const Options& o) {
     const unsigned threads = o.model ? std::max(o.threads, 1U) : 1;
     for (unsigned t = 0; t < threads; ++t)
       pool.emplace_back([&] {
-        for (std::size_t i; (i = next++) < cases.size(); ++done) answers[i] = answer(cases[i], o, *target);
+        for (std::size_t i; (i = next++) < cases.size(); ++done)
+          answers[i] = guarded([&] { return answer(cases[i], o, *target); });
       });
   }
   std::vector<Answer> good;

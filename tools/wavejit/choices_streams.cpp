@@ -6,6 +6,7 @@
 #include <atomic>
 #include <thread>
 
+#include "runtime/support/guarded.hpp"
 #include "tools/wavejit/choices_cases.hpp"
 #include "tools/wavejit/choices_order.hpp"
 #include "tools/wavejit/json.hpp"
@@ -171,7 +172,8 @@ Result<void> compare_streams(const std::vector<ChoiceCase>& cases, unsigned coun
     std::vector<std::jthread> pool;
     for (unsigned t = 0; t < std::max(threads, 1U); ++t)
       pool.emplace_back([&] {
-        for (std::size_t i; (i = next++) < cases.size();) all[i] = time_case(cases[i], count, target);
+        for (std::size_t i; (i = next++) < cases.size();)
+          all[i] = guarded([&] { return time_case(cases[i], count, target); });
       });
   }
   Summary summary;

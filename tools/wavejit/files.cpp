@@ -7,7 +7,6 @@
 #include <cerrno>
 #include <cstdio>
 #include <fstream>
-#include <iterator>
 #include <memory>
 #include <system_error>
 #include <utility>
@@ -39,12 +38,27 @@ bool is_assembly(const fs::path& path) {
 
 }  // namespace
 
-Result<std::vector<std::uint8_t>> read_file(const fs::path& path) {
+std::uint64_t most_bytes() {
+  return static_cast<std::uint64_t>(::sysconf(_SC_PHYS_PAGES)) / 2 *
+         static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+}
+
+Result<std::vector<std::uint8_t>> read_file(const fs::path& path, std::uint64_t most) {
   std::error_code code;
   if (fs::is_directory(path, code)) return io_error("read", path, EISDIR);
   std::ifstream in(path, std::ios::binary);
   if (!in) return io_error("read", path, errno);
-  return std::vector<std::uint8_t>(std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>());
+  std::vector<std::uint8_t> bytes;
+  constexpr std::size_t piece = 1 << 20;
+  while (in) {
+    const std::size_t had = bytes.size();
+    bytes.resize(had + piece);
+    in.read(reinterpret_cast<char*>(bytes.data() + had), piece);
+    bytes.resize(had + static_cast<std::size_t>(in.gcount()));
+    if (bytes.size() > most)  // a device, perhaps, which has no end
+      return fail_field(ErrorCode::io, path.string(), fmt::format("of more than {} bytes", most), "shorter");
+  }
+  return bytes;
 }
 
 Result<std::vector<std::uint8_t>> read_object(const fs::path& path, const target::Target& target) {

@@ -15,8 +15,13 @@
 
 namespace wavejit::tools {
 
-/// Errors: io, with the path and the system's reason.
-Result<std::vector<std::uint8_t>> read_file(const std::filesystem::path& path);
+/// Half of this machine's memory: what one file, or one launch's buffers together, may take.
+std::uint64_t most_bytes();
+inline constexpr std::uint64_t most_json_bytes = 16 << 20;
+
+/// Errors: io, with the path and the system's reason, or with the size of a file of more than `most` bytes.
+Result<std::vector<std::uint8_t>> read_file(const std::filesystem::path& path,
+                                            std::uint64_t most = most_bytes());
 
 /// A code object: the file itself, or, for .s .S .asm .amdgcn, what it assembles to for `target`.
 /// The assembler's errors are "FILE:line:column: message".

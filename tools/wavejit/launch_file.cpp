@@ -183,7 +183,7 @@ unsigned bytes(ElementType type) {
 }
 
 Result<LaunchFile> read_launch_file(const fs::path& path) {
-  const auto text = read_file(path);
+  const auto text = read_file(path, most_json_bytes);
   if (!text) return std::unexpected(text.error());
   const auto parsed = parse_json<Json>(*text);
   if (!parsed || !parsed->is_object())

@@ -56,6 +56,21 @@ Result<std::uint64_t> place(sim::Memory& memory, const LaunchArgument& a, std::s
   return address;
 }
 
+/// Whether what is filled, or read back after the run, fits this machine. Bytes that nobody gives and the
+/// kernel does not touch cost nothing.
+Result<void> check_bytes(const LaunchFile& launch) {
+  std::uint64_t all = 0;  // of at most 2^40 each
+  for (const LaunchArgument& a : launch.arguments) {
+    const bool filled = a.source == Source::random || a.source == Source::fill;
+    if (filled || !a.output.empty() || a.expect) all += a.bytes;
+    if (all > most_bytes())
+      return fail_field(ErrorCode::invalid_argument, "args",
+                        fmt::format("of {} bytes and more together", all),
+                        fmt::format("at most {}, half of this machine's memory", most_bytes()));
+  }
+  return {};
+}
+
 std::string kernel_names(const lower::CodeObject& object) {
   std::string names;
   for (const lower::DecodedKernel& k : object.kernels) names += (names.empty() ? "" : ", ") + k.name;
@@ -68,8 +83,14 @@ Result<PreparedLaunch> prepare_launch(sim::Memory& memory, const lower::DecodedK
                                       const LaunchFile& launch) {
   const auto bound = bind(kernel, launch);
   if (!bound) return std::unexpected(bound.error());
+  if (auto ok = check_bytes(launch); !ok) return std::unexpected(ok.error());
   PreparedLaunch p;
-  p.kernarg.resize(std::max(kernel.kernarg_segment_size, kernel.descriptor.kernarg_size));
+  const std::uint32_t kernarg = std::max(kernel.kernarg_segment_size, kernel.descriptor.kernarg_size);
+  constexpr std::uint32_t most_kernarg = 1 << 20;
+  if (kernarg > most_kernarg)
+    return fail_field(ErrorCode::invalid_code_object, "kernarg size", std::to_string(kernarg),
+                      fmt::format("at most {}", most_kernarg));
+  p.kernarg.resize(kernarg);
   sim::fill_hidden_arguments(kernel.args, launch.grid, launch.block, launch.dynamic_lds_bytes,
                              std::as_writable_bytes(std::span(p.kernarg)));
   for (const BoundArgument& b : *bound) {

@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <exception>
+#include <new>
 #include <utility>
 #include <vector>
 
@@ -65,6 +66,9 @@ int run_command(int argc, char** argv) {
 int main(int argc, char** argv) {
   try {
     return run_command(argc, argv);
+  } catch (const std::bad_alloc&) {
+    std::fputs("wavejit: error: the host has no memory left\n", stderr);
+    return wavejit::tools::exit_refused;
   } catch (const std::exception& error) {
     fmt::print(stderr, "wavejit: error: {}\n", error.what());
     return wavejit::tools::exit_refused;

@@ -10,6 +10,7 @@
 #include <memory>
 #include <thread>
 
+#include "runtime/support/guarded.hpp"
 #include "tools/wavejit/commands.hpp"
 #include "tools/wavejit/options.hpp"
 #include "tools/wavejit/published_report.hpp"
@@ -65,7 +66,7 @@ Result<void> published(Options o) {
     for (unsigned t = 0; t < std::max(o.threads, 1U); ++t)
       pool.emplace_back([&] {
         for (std::size_t i; (i = next++) < tasks->size();)
-          answers[i] = model_row((*tasks)[i].row, *(*tasks)[i].target, o.model);
+          answers[i] = guarded([&] { return model_row((*tasks)[i].row, *(*tasks)[i].target, o.model); });
       });
   }
   std::vector<PublishedResult> results;

@@ -90,7 +90,7 @@ Result<ShapeItem> read_item(const Json& json, std::string place) {
 }  // namespace
 
 Result<std::vector<ShapeItem>> read_shapes(const std::filesystem::path& path) {
-  const auto bytes = read_file(path);
+  const auto bytes = read_file(path, most_json_bytes);
   if (!bytes) return std::unexpected(bytes.error());
   const auto parsed = parse_json<Json>(*bytes);
   const std::string file = path.filename().string();

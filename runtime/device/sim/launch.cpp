@@ -11,7 +11,12 @@ namespace {
 
 using detail::Code;
 
-std::uint64_t product(const std::array<std::uint32_t, 3>& a) { return std::uint64_t{a[0]} * a[1] * a[2]; }
+/// Of a launch that nobody has checked yet: where it does not fit 64 bits, the largest number.
+std::uint64_t product(const std::array<std::uint32_t, 3>& a) {
+  std::uint64_t result = 0;
+  const bool wraps = __builtin_mul_overflow(std::uint64_t{a[0]} * a[1], std::uint64_t{a[2]}, &result);
+  return wraps ? ~std::uint64_t{0} : result;
+}
 
 std::unexpected<Error> bad(std::string field, std::string given, std::string allowed) {
   return fail_field(ErrorCode::invalid_argument, std::move(field), std::move(given), std::move(allowed));
@@ -47,11 +52,21 @@ Result<void> check_launch(const Code& code, const LaunchParams& launch) {
     return bad("LDS", fmt::format("{} bytes", lds),
                fmt::format("at most {} bytes on {}", t.lds_per_workgroup, t.name));
   }
+  // LLVM's GCNSubtarget: 13 bits of 1024 bytes on gfx9, 15 of 256 on gfx11.
+  constexpr std::uint64_t wave_scratch = 8 << 20;
+  if (std::uint64_t{code.private_bytes} * t.wave_size > wave_scratch) {
+    return bad("private segment", fmt::format("{} bytes a lane", code.private_bytes),
+               fmt::format("at most {}: a wave has 8 MiB", wave_scratch / t.wave_size));
+  }
   if (launch.kernarg.size() < code.kernarg_bytes) {
     return bad("kernarg", fmt::format("{} bytes", launch.kernarg.size()),
                fmt::format("the {} bytes that kernel '{}' reads", code.kernarg_bytes, code.name));
   }
   const std::uint64_t groups = product(launch.grid);
+  constexpr std::uint64_t most_groups = std::uint64_t{1} << 32;  // hours of simulation
+  if (groups > most_groups)
+    return bad("grid", fmt::format("{} x {} x {} workgroups", launch.grid[0], launch.grid[1], launch.grid[2]),
+               "at most 2^32 workgroups in all");
   for (const std::uint64_t id : launch.workgroups) {
     if (id >= groups) return bad("workgroups", fmt::format("{}", id), fmt::format("below {}", groups));
   }

@@ -55,11 +55,16 @@ Result<Recording> record(const Program& program, Memory& memory, const LaunchPar
   LaunchParams wanted = launch;
   wanted.options.count_memory_lines = true;
   wanted.options.count_bank_conflicts = true;
+  if (auto ok = check_launch(code, wanted); !ok) return std::unexpected(std::move(ok.error()));
   if (wanted.workgroups.empty()) {
-    wanted.workgroups.resize(std::size_t{launch.grid[0]} * launch.grid[1] * launch.grid[2]);
+    const std::uint64_t groups = std::uint64_t{launch.grid[0]} * launch.grid[1] * launch.grid[2];
+    if (groups > most)
+      return fail_field(
+          ErrorCode::invalid_argument, "grid", fmt::format("{} workgroups", groups),
+          fmt::format("at most {} of them, the number of instructions that are recorded", most));
+    wanted.workgroups.resize(groups);
     std::iota(wanted.workgroups.begin(), wanted.workgroups.end(), 0);
   }
-  if (auto ok = check_launch(code, wanted); !ok) return std::unexpected(std::move(ok.error()));
   const RunMemory own(memory, code, wanted);
   if (auto ok = own.error(); !ok) return std::unexpected(std::move(ok.error()));
   memory.begin_run();

@@ -16,6 +16,7 @@
 #include "runtime/device/sim/group.hpp"
 #include "runtime/device/sim/run_memory.hpp"
 #include "runtime/device/sim/wave.hpp"
+#include "runtime/support/guarded.hpp"
 
 namespace wavejit::sim {
 namespace {
@@ -118,9 +119,7 @@ RunReport collect(const Code& code, std::vector<Worker>& workers) {
   return r;
 }
 
-}  // namespace
-
-Result<RunReport> run(const Program& program, Memory& memory, const LaunchParams& launch) {
+Result<RunReport> simulate(const Program& program, Memory& memory, const LaunchParams& launch) {
   const auto start = std::chrono::steady_clock::now();
   const Code& code = program.code();
   if (auto ok = check_launch(code, launch); !ok) return std::unexpected(std::move(ok.error()));
@@ -139,8 +138,10 @@ Result<RunReport> run(const Program& program, Memory& memory, const LaunchParams
   }
   {
     std::vector<std::jthread> threads;
-    for (std::size_t i = 1; i < workers.size(); ++i) {
-      threads.emplace_back([&queue, &worker = workers[i]] { work(queue, worker); });
+    try {
+      for (std::size_t i = 1; i < workers.size(); ++i)
+        threads.emplace_back([&queue, &worker = workers[i]] { work(queue, worker); });
+    } catch (const std::exception&) {  // no further thread to be had: go on with those there are
     }
     work(queue, workers.front());
   }
@@ -150,6 +151,12 @@ Result<RunReport> run(const Program& program, Memory& memory, const LaunchParams
   report.waves = queue.count * ((product(launch.block) + code.lanes - 1) / code.lanes);
   report.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return report;
+}
+
+}  // namespace
+
+Result<RunReport> run(const Program& program, Memory& memory, const LaunchParams& launch) {
+  return guarded([&] { return simulate(program, memory, launch); });
 }
 
 }  // namespace wavejit::sim

@@ -4,6 +4,8 @@
 #include <cstring>
 #include <utility>
 
+#include "runtime/support/guarded.hpp"
+
 namespace wavejit::device {
 namespace {
 
@@ -105,7 +107,7 @@ void WorkQueue::perform(const Work& work) {
 }
 
 void WorkQueue::launch(const SimImage& image, const Geometry& geometry, std::span<const std::byte> kernarg) {
-  auto result = run_(image, geometry, kernarg);
+  auto result = guarded([&] { return run_(image, geometry, kernarg); });
   if (result) return;
   const std::scoped_lock lock(mutex_);
   if (!error_) error_ = std::move(result.error());

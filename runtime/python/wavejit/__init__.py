@@ -281,7 +281,7 @@ class Future:
     def result(self, timeout: Optional[float] = None) -> Plan:
         """Raises Error with code "timed_out", or what prepare would have raised."""
         plan = ctypes.c_void_p()
-        milliseconds = -1 if timeout is None else int(timeout * 1000)
+        milliseconds = -1 if timeout is None else int(min(max(timeout, 0) * 1000, 2**63 - 1))
         _check(self._lib.wavejit_future_get(self._handle, milliseconds, ctypes.byref(plan)))
         return Plan(self._lib, plan.value or 0)
 
