@@ -96,6 +96,33 @@ TEST_CASE("tiles that selection returns are among the candidates", "[w4a16][sele
   }
 }
 
+TEST_CASE("choices for a range of very many rows are those for each number of rows", "[select]") {
+  for (const char* name : {"gfx1151", "gfx942"}) {
+    const target::Target& target = *target::find(name);
+    templates::Problem p;
+    p.n = 64;
+    p.k = 128;
+    p.group = 32;
+    constexpr std::int64_t last = 10'000'000;
+    const auto all = templates::select_configs(p, target, 1, last);
+    REQUIRE(all);
+    Random random;
+    for (std::int64_t m = 60'000; m < last; m += 1 + m / 8 + random.below(1000)) {
+      const auto at = std::ranges::find_if(*all, [m](const auto& s) { return s.last >= m; });
+      REQUIRE(at != all->end());
+      CHECK(templates::canonical(*templates::select_config(p, target, m)) ==
+            templates::canonical(at->config));
+    }
+    // More rows than a launch can have: at once, and not after a choice for every sixteen of them.
+    for (const std::int64_t most : {std::int64_t{1} << 31, (std::int64_t{1} << 32) - 1, INT64_MAX}) {
+      const auto refused = templates::select_configs(p, target, 1, most);
+      REQUIRE_FALSE(refused);
+      CHECK(refused.error().field == "m");
+    }
+    CHECK_FALSE(templates::select_configs(p, target, 1, (std::int64_t{1} << 31) - 1));
+  }
+}
+
 TEST_CASE("every Config that selection returns suits its problem and generates", "[w4a16][select]") {
   std::size_t selected = 0, problems = 0, met = 0, generated = 0;
   std::set<std::string> keys;

@@ -85,3 +85,26 @@ TEST_CASE("when one output cannot be written, none is", "[cli]") {
   CHECK(read_text(folder.file("old.s")) == "old");
   CHECK(folder.names() == std::vector<std::string>{"old.s", "taken"});
 }
+
+TEST_CASE("sizes that no machine has are refused at once", "[cli]") {
+  const Folder folder;
+  write_text(folder.file("s.json"), R"([{"n": 64, "k": 128, "group": 32, "m": [1, 4294967295]}])");
+  const Ran bundle = folder.wavejit("bundle s.json --arch gfx1151 -o b.wjb");
+  CHECK(bundle.code == 2);
+  CHECK(bundle.err.find("m is 4294967295") != std::string::npos);
+  REQUIRE(folder.wavejit("emit --n 16 --k 64 --group 32 --m 1 --object k.hsaco -o k.s").code == 0);
+  for (const char* buffer : {R"("random": "bf16")", R"("fill": 1)", R"("undefined": true, "output": "o")"}) {
+    INFO(buffer);
+    write_text(
+        folder.file("l.json"),
+        R"({"grid": [1], "block": [32], "args": [{"name": "activations", "bytes": 1099511627776, )" +
+            std::string(buffer) +
+            R"(}, {"name": "weights", "bytes": 512, "fill": 0}, {"name": "scales", "bytes": 64, "fill": 0},)"
+            R"( {"name": "output", "bytes": 32, "undefined": true}, {"name": "m", "value": 1}]})");
+    const Ran run = folder.wavejit("run k.hsaco --args l.json");
+    CHECK(run.code == 2);
+    CHECK(run.err.find("half of this machine's memory") != std::string::npos);
+  }
+  CHECK(folder.wavejit("verify /dev/zero").code == 2);
+  CHECK(folder.wavejit("bundle /dev/zero --arch gfx1151 -o b.wjb").code == 2);
+}

@@ -15,13 +15,13 @@
 
 namespace wavejit::tools {
 
-/// Half of this machine's memory: what one file, or one launch's buffers together, may take.
+/// Half of this machine's memory: what one launch's buffers may take together, and files that fill them.
 std::uint64_t most_bytes();
-inline constexpr std::uint64_t most_json_bytes = 16 << 20;
+inline constexpr std::uint64_t most_json_bytes = 16 << 20, most_object_bytes = 64 << 20;
 
 /// Errors: io, with the path and the system's reason, or with the size of a file of more than `most` bytes.
 Result<std::vector<std::uint8_t>> read_file(const std::filesystem::path& path,
-                                            std::uint64_t most = most_bytes());
+                                            std::uint64_t most = most_object_bytes);
 
 /// A code object: the file itself, or, for .s .S .asm .amdgcn, what it assembles to for `target`.
 /// The assembler's errors are "FILE:line:column: message".

@@ -38,7 +38,7 @@ Result<std::uint64_t> place(sim::Memory& memory, const LaunchArgument& a, std::s
   Bytes content;
   std::uint64_t size = a.bytes;
   if (a.source == Source::file) {
-    auto read = read_file(a.file);
+    auto read = read_file(a.file, most_bytes());
     if (!read) return std::unexpected(read.error());
     content = std::move(*read);
     if (size != 0 && size != content.size())

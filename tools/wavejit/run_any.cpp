@@ -46,7 +46,7 @@ struct Comparison {
 
 Result<Comparison> compare(const Bytes& got, const LaunchArgument& a) {
   const Expectation& e = *a.expect;
-  const auto want = read_file(e.file);
+  const auto want = read_file(e.file, most_bytes());
   if (!want) return std::unexpected(want.error());
   if (want->size() != got.size())
     return fail_field(ErrorCode::invalid_argument, e.file.string(), fmt::format("{} bytes", want->size()),

@@ -128,6 +128,10 @@ TEST_CASE("Launches that cannot be", "[sim][launch]") {
   refused({.block = {0, 1, 1}}, "block");
   refused({.block = {1025, 1, 1}}, "block");
   refused({.grid = {16777216, 1, 1}, .block = {256, 1, 1}}, "grid");  // 2^32 work-items: cases.md 73
+  // Products of 2^64 and of 2^33.
+  refused({.grid = {4194304, 2097152, 2097152}}, "grid");
+  refused({.grid = {1U << 22, 1U << 11, 1}}, "grid");
+  refused({.block = {1U << 22, 1U << 21, 1U << 21}}, "block");
   refused({.dynamic_lds_bytes = 65536 - 1023}, "LDS");
   refused({.kernarg = std::span(kernarg).first(15)}, "kernarg");
   refused({.grid = {2, 2, 1}, .workgroups = {4}}, "workgroups");
