@@ -36,6 +36,7 @@ constexpr Rule rules[] = {
     {".amdhsa_code_object_version", "INT", anywhere, 4, 6},
     {".text", ""},
     {".section", ".rodata,\"a\",@progbits"},
+    {".rodata", ""},
     {".globl", "NAME"},
     {".protected", "NAME"},
     {".type", "NAME,@function"},
@@ -229,9 +230,10 @@ class Checker {
   }
 
   void apply(std::string_view directive, std::string_view arguments) {
-    if (directive == ".text" || directive == ".section") place_ = directive == ".text" ? code : rodata;
+    if (directive == ".text") place_ = code;
+    if (directive == ".section" || directive == ".rodata" || directive == ".end_amdhsa_kernel")
+      place_ = rodata;
     if (directive == ".amdhsa_kernel") place_ = descriptor;
-    if (directive == ".end_amdhsa_kernel") place_ = rodata;
     if (directive == ".amdgpu_metadata") in_metadata_ = true;
     const std::string_view first = arguments.substr(0, arguments.find(','));
     if (directive == ".set") values_.emplace(first);
