@@ -16,6 +16,7 @@
 #include "generator/model/mix.hpp"
 #include "runtime/device/sim/simulator.hpp"
 #include "templates/kernel.hpp"
+#include "tests/skip.hpp"
 
 using namespace wavejit;
 
@@ -154,19 +155,11 @@ TEST_CASE("chosen f16 kernels with zero points waste nothing that is free", "[w4
 }
 
 TEST_CASE("the judge of hints agrees with LLVM's on Triton's kernels", "[w4a16][select][chosen]") {
-  // shared/peers/triton: LLVM placed the hints. With them nothing is missing, without them much is.
-  const char* given = std::getenv("WAVEJIT_SHARED");
-  const std::filesystem::path shared = given != nullptr
-                                           ? std::filesystem::path(given)
-                                           : std::filesystem::path(WAVEJIT_TEST_DATA) / "../../../shared";
+  // LLVM placed the hints. With them nothing is missing, without them much is.
   for (const char* name :
        {"A01_bf16_shuf_g32_128x64x32_s2", "A02_bf16_shuf_g32_128x64x32_s1", "A08_bf16_shuf_g32_asym_s2",
         "A09_bf16_shuf_g32_asym_s1", "A18_bf16_g32_down_128x512x32_w16_s2"}) {
-    std::ifstream file(shared / "peers/triton" / (std::string(name) + ".hsaco"), std::ios::binary);
-    if (!file) {
-      WARN("no " << name << ": set WAVEJIT_SHARED to look at it");
-      return;
-    }
+    std::ifstream file(test::shared(fmt::format("peers/triton/{}.hsaco", name)), std::ios::binary);
     const std::vector<std::uint8_t> bytes{std::istreambuf_iterator<char>(file), {}};
     const auto object = lower::decode(bytes);
     REQUIRE(object);

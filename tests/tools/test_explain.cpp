@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/skip.hpp"
 #include "tests/tools/cli.hpp"
 
 using namespace wavejit::test;
@@ -243,17 +244,9 @@ TEST_CASE("explain names what it cannot explain", "[cli][explain]") {
 }
 
 TEST_CASE("Triton's kernel is explained with its counts", "[cli][explain]") {
-  const char* given = std::getenv("WAVEJIT_SHARED");
-  const std::filesystem::path shared = given != nullptr
-                                           ? std::filesystem::path(given)
-                                           : std::filesystem::path(WAVEJIT_TEST_DATA) / "../../../shared";
-  const auto object = shared / "peers/triton/A02_bf16_shuf_g32_128x64x32_s1.hsaco";
-  if (!std::filesystem::exists(object)) {
-    WARN("no " << object << ": set WAVEJIT_SHARED to look at it");
-    return;
-  }
+  const auto object = shared("peers/triton/A02_bf16_shuf_g32_128x64x32_s1.hsaco");
   const Folder folder;
-  const Ran ran = folder.wavejit("explain " + std::filesystem::canonical(object).string() + " --json");
+  const Ran ran = folder.wavejit("explain " + object.string() + " --json");
   INFO(ran.err);
   REQUIRE(ran.code == 0);
   const auto j = ran.json();

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tests/runtime/sim/triton_w4a16.hpp"
+#include "tests/skip.hpp"
 #include "tests/tools/cli.hpp"
 
 namespace wavejit::test {
@@ -14,16 +15,12 @@ namespace {
 Ran run_object(const TritonShape& shape, bool two_stages) {
   const Folder folder;
   write_triton_launch(shape, folder.file("."));
-  const auto object = *shared_folder() / "peers" / "triton" / (shape.name + ".hsaco");
+  const auto object = shared("peers/triton") / (shape.name + ".hsaco");
   return folder.wavejit("run " + object.string() + " --args args.json --json" +
                         (two_stages ? " --without-check unwaited_at_barrier" : ""));
 }
 
 TEST_CASE("Triton's W4A16 objects run from launch files and are right", "[cli][run_any][peers]") {
-  if (!shared_folder()) {
-    WARN("skipped: neither $WAVEJIT_SHARED nor ../shared holds peers/triton");
-    return;
-  }
   const TritonShape one_stage[] = {
       {"A02_bf16_shuf_g32_128x64x32_s1", 17, 64, 64},      {"A09_bf16_shuf_g32_asym_s1", 17, 64, 64},
       {"B1_fp16_packed_asym_128x256x32_s1", 17, 256, 128}, {"B1_fp16_packed_sym_128x256x32_s1", 17, 256, 128},

@@ -10,6 +10,8 @@
 #include <fstream>
 #include <iterator>
 
+#include "tests/skip.hpp"
+
 namespace wavejit::test {
 namespace {
 
@@ -41,12 +43,10 @@ void replace_all(std::string& text, const std::string& from, const std::string& 
 
 }  // namespace
 
-std::optional<std::vector<std::uint8_t>> run_tool(const std::string& tool, const std::string& arguments,
-                                                  const std::vector<InputFile>& inputs) {
-  if (std::system(fmt::format("command -v {} >/dev/null 2>&1", tool).c_str()) != 0) {
-    WARN(tool << " is not installed: not compared");
-    return std::nullopt;
-  }
+std::vector<std::uint8_t> run_tool(const std::string& tool, const std::string& arguments,
+                                   const std::vector<InputFile>& inputs) {
+  if (std::system(fmt::format("command -v {} >/dev/null 2>&1", tool).c_str()) != 0)
+    skip(tool + " is not installed");
   const TemporaryDirectory directory;
   std::string command = tool + " " + arguments;
   for (const InputFile& input : inputs) {

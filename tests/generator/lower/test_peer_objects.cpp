@@ -10,18 +10,12 @@
 #include <string>
 
 #include "tests/generator/lower/text_kernel.hpp"
+#include "tests/skip.hpp"
 
 namespace wavejit {
 namespace {
 
 namespace fs = std::filesystem;
-
-/// $WAVEJIT_SHARED, or ../shared beside the repository.
-fs::path peers() {
-  const char* given = std::getenv("WAVEJIT_SHARED");
-  const fs::path root = given != nullptr ? fs::path(given) : fs::path(WAVEJIT_TEST_DATA) / "../../../shared";
-  return root / "peers/triton";
-}
 
 /// Instructions of a listing: lines that start with a tab and neither a directive nor a comment. Their
 /// mnemonics start with a letter; a VOPD line holds two.
@@ -53,12 +47,8 @@ std::vector<std::uint8_t> read(const fs::path& path) {
 }
 
 TEST_CASE("peers' code objects are understood to the last instruction", "[lower][peers]") {
-  if (!fs::exists(peers())) {
-    WARN("skipped: neither $WAVEJIT_SHARED nor ../shared holds peers/triton");
-    return;
-  }
   unsigned files = 0;
-  for (const auto& entry : fs::directory_iterator(peers())) {
+  for (const auto& entry : fs::directory_iterator(test::shared("peers/triton"))) {
     if (entry.path().extension() != ".hsaco") continue;
     ++files;
     INFO(entry.path().filename().string());

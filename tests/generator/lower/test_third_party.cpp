@@ -11,18 +11,12 @@
 #include "generator/lower/disassemble.hpp"
 #include "generator/lower/elf.hpp"
 #include "tests/generator/lower/text_kernel.hpp"
+#include "tests/skip.hpp"
 
 namespace wavejit {
 namespace {
 
 namespace fs = std::filesystem;
-
-/// $WAVEJIT_SHARED, or ../shared beside the repository.
-fs::path peers() {
-  const char* given = std::getenv("WAVEJIT_SHARED");
-  const fs::path root = given != nullptr ? fs::path(given) : fs::path(WAVEJIT_TEST_DATA) / "../../../shared";
-  return root / "peers/triton";
-}
 
 std::vector<std::uint8_t> read(const fs::path& path) {
   std::ifstream stream(path, std::ios::binary);
@@ -65,12 +59,8 @@ std::vector<lower::DecodedInstruction> reassembled(const std::string& text, std:
 }
 
 TEST_CASE("other compilers' kernels are understood to the last instruction", "[lower]") {
-  if (!fs::exists(peers())) {
-    WARN("skipped: neither $WAVEJIT_SHARED nor ../shared holds peers/triton");
-    return;
-  }
   unsigned files = 0;
-  for (const auto& entry : fs::directory_iterator(peers())) {
+  for (const auto& entry : fs::directory_iterator(test::shared("peers/triton"))) {
     if (entry.path().extension() != ".hsaco") continue;
     ++files;
     INFO(entry.path().filename().string());

@@ -7,11 +7,11 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
-#include <optional>
 
 #include "generator/ir/builder.hpp"
 #include "generator/model/mix.hpp"
 #include "tests/generator/lower/text_kernel.hpp"
+#include "tests/skip.hpp"
 
 using namespace wavejit;
 
@@ -34,14 +34,9 @@ model::Mix hot_mix(std::span<const isa::Instruction> code) {
   return model::mix(model::body(code, *loop));
 }
 
-std::optional<std::vector<std::uint8_t>> triton_object(const std::string& name) {
-  const char* given = std::getenv("WAVEJIT_SHARED");
-  const std::filesystem::path shared = given != nullptr
-                                           ? std::filesystem::path(given)
-                                           : std::filesystem::path(WAVEJIT_TEST_DATA) / "../../../shared";
-  std::ifstream stream(shared / "peers/triton" / (name + ".hsaco"), std::ios::binary);
-  if (!stream) return std::nullopt;
-  return std::vector<std::uint8_t>(std::istreambuf_iterator<char>(stream), {});
+std::vector<std::uint8_t> triton_object(const std::string& name) {
+  std::ifstream stream(test::shared("peers/triton/" + name + ".hsaco"), std::ios::binary);
+  return {std::istreambuf_iterator<char>(stream), {}};
 }
 
 constexpr std::string_view two_loops = R"(
@@ -281,12 +276,7 @@ TEST_CASE("hot loops of Triton's gfx1151 objects count as loop_stats.py counts t
       {"D1_q4k_gemv_bf16_sb4", 250, 0, 209, 20, 0, 0, 0, 13, 2, 8, 0, 13, 1, 0},
       {"D2_q4k_gemv_q8_1_sb4", 117, 0, 77, 6, 8, 0, 0, 12, 2, 11, 0, 12, 1, 0}};
   for (const Row& row : rows) {
-    const auto bytes = triton_object(row.name);
-    if (!bytes) {
-      WARN("skipped: neither $WAVEJIT_SHARED nor ../shared holds peers/triton");
-      return;
-    }
-    const auto object = lower::decode(*bytes);
+    const auto object = lower::decode(triton_object(row.name));
     REQUIRE(object);
     const auto code = instructions(object->kernels.at(0));
     const auto loop = model::hot_loop(code);

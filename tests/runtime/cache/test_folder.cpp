@@ -12,6 +12,7 @@
 
 #include "runtime/cache/entry.hpp"
 #include "tests/runtime/cache/scratch.hpp"
+#include "tests/skip.hpp"
 
 using namespace wavejit;
 using namespace wavejit::test;
@@ -119,10 +120,7 @@ TEST_CASE("a folder that others may write is refused", "[cache]") {
 }
 
 TEST_CASE("somebody else's folder is refused, with what to do", "[cache]") {
-  if (::geteuid() != 0) {
-    WARN("needs root to make a folder of somebody else's");
-    return;
-  }
+  if (::geteuid() != 0) test::skip("only root can make a folder of somebody else's");
   const Scratch scratch;
   const fs::path folder = scratch / "cache";
   fs::create_directory(folder);
@@ -205,10 +203,7 @@ TEST_CASE("a folder of root's is read by others and never written", "[cache]") {
 }
 
 TEST_CASE("an entry of root's in one's own folder is read, one of somebody else's is not", "[cache]") {
-  if (::geteuid() != 0) {
-    WARN("needs root to make files of other owners");
-    return;
-  }
+  if (::geteuid() != 0) test::skip("only root can make files of other owners");
   const Scratch scratch;
   REQUIRE(::chmod(scratch.path().c_str(), 0755) == 0);
   const fs::path folder = scratch / "cache";
@@ -341,10 +336,8 @@ TEST_CASE("a full or read-only file system leaves nothing and one warning", "[ca
   const Scratch scratch;
   const fs::path mounted = scratch / "mount";
   fs::create_directory(mounted);
-  if (::mount("wavejit-test", mounted.c_str(), "tmpfs", 0, "size=256k,mode=0700") != 0) {
-    WARN("tmpfs cannot be mounted here; the case of a limit stands for it");
-    return;
-  }
+  if (::mount("wavejit-test", mounted.c_str(), "tmpfs", 0, "size=256k,mode=0700") != 0)
+    test::skip("tmpfs cannot be mounted here");
   const fs::path folder = mounted / "cache";
   CHECK(in_child([&] { return DiskCache({.folder = folder}).put(some_key(), some_payload(100)) ? 0 : 1; }) ==
         0);

@@ -8,22 +8,12 @@
 #include <iterator>
 
 #include "tests/runtime/check/check_kernel.hpp"
+#include "tests/skip.hpp"
 
 using namespace wavejit;
 using check::Kind;
 
 namespace {
-
-std::optional<std::filesystem::path> triton_folder() {
-  const char* named = std::getenv("WAVEJIT_SHARED");
-  for (const std::filesystem::path& root : {std::filesystem::path(named != nullptr ? named : ""),
-                                            std::filesystem::path(WAVEJIT_TEST_DATA) / "../../../shared"}) {
-    if (root.empty()) continue;
-    std::error_code error;
-    if (std::filesystem::exists(root / "peers/triton", error)) return root / "peers/triton";
-  }
-  return std::nullopt;
-}
 
 lower::CodeObject load(const std::filesystem::path& file) {
   std::ifstream stream(file, std::ios::binary);
@@ -44,13 +34,8 @@ bool leaves_stores_at_barrier(const std::string& name) {
 }  // namespace
 
 TEST_CASE("Triton's kernels have no error but the known one", "[check][peers]") {
-  const auto folder = triton_folder();
-  if (!folder) {
-    WARN("skipped: neither $WAVEJIT_SHARED nor ../shared holds peers/triton");
-    return;
-  }
   unsigned seen = 0;
-  for (const auto& entry : std::filesystem::directory_iterator(*folder)) {
+  for (const auto& entry : std::filesystem::directory_iterator(test::shared("peers/triton"))) {
     const std::string name = entry.path().stem().string();
     if (entry.path().extension() != ".hsaco") continue;
     ++seen;

@@ -4,14 +4,12 @@
 #include <catch2/catch.hpp>
 
 #include "templates/hip/sources.hpp"
+#include "tests/skip.hpp"
 
 namespace wavejit::test {
 
-bool have_hiprtc() {
-  const auto known = hiprtc::known_targets();
-  if (known) return true;
-  WARN(known.error().message);
-  return false;
+void need_hiprtc() {
+  if (const auto known = hiprtc::known_targets(); !known) skip(known.error().message);
 }
 
 std::vector<std::byte> compile_source(const std::string& file, const std::string& target_id,

@@ -38,7 +38,7 @@ TEST_CASE("A library that is no hiprtc is refused by what it lacks", "[hiprtc]")
 }
 
 TEST_CASE("A target or feature that comgr does not know never reaches hiprtc", "[hiprtc]") {
-  if (!have_hiprtc()) return;
+  need_hiprtc();
   const auto known = *hiprtc::known_targets();
   CHECK(std::ranges::find(known, "gfx90a") != known.end());
   CHECK(std::ranges::find(known, "gfx1030") != known.end());
@@ -56,7 +56,7 @@ TEST_CASE("A target or feature that comgr does not know never reaches hiprtc", "
 }
 
 TEST_CASE("Source that does not compile gives the compiler's log", "[hiprtc]") {
-  if (!have_hiprtc()) return;
+  need_hiprtc();
   const auto refused = hiprtc::compile("__global__ void k() { undeclared = 1; }", "mine.hip", "gfx90a");
   REQUIRE_FALSE(refused);
   CHECK(refused.error().code == ErrorCode::hiprtc);
@@ -66,7 +66,7 @@ TEST_CASE("Source that does not compile gives the compiler's log", "[hiprtc]") {
 }
 
 TEST_CASE("Features of the target id are those of the code object", "[hiprtc]") {
-  if (!have_hiprtc()) return;
+  need_hiprtc();
   for (const char* target : {"gfx90a", "gfx90a:sramecc+:xnack-", "gfx1030"}) {
     CAPTURE(target);
     const auto object = hiprtc::compile(tiny, "t.hip", target);
@@ -76,7 +76,7 @@ TEST_CASE("Features of the target id are those of the code object", "[hiprtc]") 
 }
 
 TEST_CASE("Every source compiles in all its forms, with the arguments that it documents", "[hiprtc]") {
-  if (!have_hiprtc()) return;
+  need_hiprtc();
   struct Form {
     const char *file, *kernel;
     std::vector<std::string> definitions;

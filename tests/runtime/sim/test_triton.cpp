@@ -33,10 +33,6 @@ constexpr double bf16_bar = 1e-5;
 constexpr double fp16_bar = 2e-7;
 
 TEST_CASE("Triton's W4A16 kernels run clean and agree with float64", "[sim][peers]") {
-  if (!shared_folder()) {
-    WARN("skipped: neither $WAVEJIT_SHARED nor ../shared holds peers/triton");
-    return;
-  }
   check_object({"A02_bf16_shuf_g32_128x64x32_s1", 17, 64, 64}, bf16_bar, false);
   check_object({"A02_bf16_shuf_g32_128x64x32_s1", 130, 128, 128}, bf16_bar, false);
   check_object({"A09_bf16_shuf_g32_asym_s1", 130, 128, 128}, bf16_bar, false);
@@ -47,10 +43,6 @@ TEST_CASE("Triton's W4A16 kernels run clean and agree with float64", "[sim][peer
 }
 
 TEST_CASE("Triton's two-stage kernels are right but leave stores unwaited at a barrier", "[sim][peers]") {
-  if (!shared_folder()) {
-    WARN("skipped: neither $WAVEJIT_SHARED nor ../shared holds peers/triton");
-    return;
-  }
   check_object({"A01_bf16_shuf_g32_128x64x32_s2", 130, 128, 128}, bf16_bar, true);
   check_object({"A08_bf16_shuf_g32_asym_s2", 130, 128, 128}, bf16_bar, true);
   check_object({"A18_bf16_g32_down_128x512x32_w16_s2", 130, 512, 128}, bf16_bar, true);

@@ -30,31 +30,21 @@ void check_object(const RowwiseShape& shape) {
   CHECK(outcome.worst_error <= 1);
 }
 
-bool skipped() {
-  if (shared_folder()) return false;
-  WARN("skipped: neither $WAVEJIT_SHARED nor ../shared holds peers/triton");
-  return true;
-}
-
 // The object deals 1024 workgroups out to 8 dies of 128 consecutive tiles each: tile t < 128 is workgroup 8
 // t.
 TEST_CASE("Triton's BF16xINT4 kernel for gfx942 runs and agrees with float64", "[sim][peers]") {
-  if (skipped()) return;
   check_object({"C3a_rowwise_gfx942_128x128x64_s2", "", 128, 256, 512, 1024, {0, 8}});
 }
 
 TEST_CASE("Triton's BF16xINT4 kernel for gfx950 runs and agrees with float64", "[sim][peers]") {
-  if (skipped()) return;
   check_object({"C4a_rowwise_gfx950_128x128x64_s2", "", 128, 256, 512, 1024, {0, 8}});
 }
 
 TEST_CASE("Triton's split-K pair for gfx942 runs and agrees with float64", "[sim][peers]") {
-  if (skipped()) return;
   check_object({"C3c_rowwise_gfx942_32x32x64_sk8_m16", "C3r_splitk_reduce_gfx942", 16, 896, 2048, 28, {}});
 }
 
 TEST_CASE("Triton's split-K pair for gfx950 runs and agrees with float64", "[sim][peers]") {
-  if (skipped()) return;
   check_object({"C4c_rowwise_gfx950_32x32x64_sk8_m16", "C4r_splitk_reduce_gfx950", 16, 896, 2048, 28, {}});
 }
 

@@ -14,6 +14,7 @@
 
 #include "generator/lower/lower.hpp"
 #include "tests/runtime/sim/triton_w4a16.hpp"
+#include "tests/skip.hpp"
 
 namespace wavejit::test {
 namespace {
@@ -46,7 +47,7 @@ struct Kernel {
 };
 
 Kernel load(const std::string& name) {
-  const auto folder = *shared_folder() / "peers" / "triton";
+  const auto folder = shared("peers/triton");
   const auto object = lower::decode(read_file(folder / (name + ".hsaco")));
   INFO((object ? std::string() : object.error().message));
   REQUIRE(object);

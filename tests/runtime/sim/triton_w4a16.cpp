@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "generator/lower/lower.hpp"
+#include "tests/skip.hpp"
 
 namespace wavejit::test {
 namespace {
@@ -162,7 +163,7 @@ struct Job {
 };
 
 Job make_job(const TritonShape& shape) {
-  const auto folder = *shared_folder() / "peers" / "triton";
+  const auto folder = shared("peers/triton");
   Json description = Json::parse(read_file(folder / (shape.name + ".json")));
   const Json meta = description["meta"];
   const Format format{meta.value("FP16", 0) == 1};
@@ -190,17 +191,8 @@ Job make_job(const TritonShape& shape) {
 
 }  // namespace
 
-std::optional<std::filesystem::path> shared_folder() {
-  std::vector<std::filesystem::path> candidates;
-  if (const char* given = std::getenv("WAVEJIT_SHARED"); given != nullptr) candidates.emplace_back(given);
-  candidates.push_back(std::filesystem::path(WAVEJIT_TEST_DATA) / "../../../shared");
-  for (const auto& path : candidates)
-    if (std::filesystem::exists(path / "peers" / "triton")) return path;
-  return std::nullopt;
-}
-
 TritonOutcome run_triton(const TritonShape& shape, const sim::Options& options) {
-  const auto folder = *shared_folder() / "peers" / "triton";
+  const auto folder = shared("peers/triton");
   const auto object = lower::decode(read_file(folder / (shape.name + ".hsaco")));
   INFO((object ? std::string() : object.error().message));
   REQUIRE(object);

@@ -1,19 +1,15 @@
 // SPDX-License-Identifier: MIT
-// Triton's W4A16 kernels (shared/peers) on the simulator, against a float64 reference of the
-// dequantised weights. Third-party code: nothing here was made for this simulator.
+// Triton's W4A16 kernels (tests/skip.hpp, "peers/triton") on the simulator, against a float64 reference of
+// the dequantised weights. Third-party code: nothing here was made for this simulator.
 #pragma once
 
 #include <cstdint>
 #include <filesystem>
-#include <optional>
 #include <string>
 
 #include "runtime/device/sim/simulator.hpp"
 
 namespace wavejit::test {
-
-/// $WAVEJIT_SHARED or ../shared beside the source tree; empty when neither is there.
-std::optional<std::filesystem::path> shared_folder();
 
 struct TritonShape {
   std::string name;  ///< of the object, without suffix
@@ -23,7 +19,7 @@ struct TritonShape {
 struct TritonOutcome {
   sim::RunReport run;
   double one_minus_cosine = 1;
-  double worst_error = 0;  ///< largest |error| over domain.md §3.4's bar for one element; right if <= 1
+  double worst_error = 0;  ///< largest |error| over the bar for one element; right if <= 1
   std::uint64_t unwritten_bytes = 0;
 };
 
@@ -31,7 +27,7 @@ struct TritonOutcome {
 TritonOutcome run_triton(const TritonShape& shape, const sim::Options& options = {});
 
 /// The same launch for `wavejit run NAME.hsaco --args args.json`: args.json, its inputs, and the product in
-/// float64 rounded to the output's type as what to expect, within domain.md §3.4's bar for one element.
+/// float64 rounded to the output's type as what to expect, within the bar for one element.
 void write_triton_launch(const TritonShape& shape, const std::filesystem::path& folder);
 
 }  // namespace wavejit::test
