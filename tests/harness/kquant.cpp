@@ -245,7 +245,7 @@ Result<Report> run(const Request& request) {
   const auto launch =
       templates::launch(kernel->problem, kernel->config, *target, request.problem.m, product_stage);
   if (!launch) return std::unexpected(launch.error());
-  const auto object = lower::decode(kernel->code_object);
+  const auto object = lower::decode(request.code_object.empty() ? kernel->code_object : request.code_object);
   if (!object) return std::unexpected(object.error());
   Report report;
   report.kernel = kernel->name;

@@ -40,6 +40,7 @@ struct Request {
   std::vector<std::uint8_t> quantised{};
   std::vector<std::uint64_t> workgroups{};  ///< these only; empty = all
   bool traffic = false;                     ///< also count what wave 0 does to the weights
+  std::vector<std::uint8_t> code_object{};  ///< in place of the generated kernel's
   sim::Options sim{};
 };
 

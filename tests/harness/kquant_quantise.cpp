@@ -95,7 +95,7 @@ Result<QuantiseReport> quantise(const QuantiseRequest& request) {
   if (!kernel) return std::unexpected(kernel.error());
   const auto launch = templates::launch(kernel->problem, kernel->config, *target, q.m, 0);
   if (!launch) return std::unexpected(launch.error());
-  const auto object = lower::decode(kernel->code_object);
+  const auto object = lower::decode(request.code_object.empty() ? kernel->code_object : request.code_object);
   if (!object) return std::unexpected(object.error());
   QuantiseReport report;
   const check::Report findings = check::check(object->kernels.at(0), *target);

@@ -18,6 +18,7 @@ struct QuantiseRequest {
   std::string target = "gfx1151";
   /// Input (m, k), rounded to the input's type.
   std::function<double(std::int64_t m, std::int64_t k)> input{};
+  std::vector<std::uint8_t> code_object{};  ///< in place of the generated kernel's
   sim::Options sim{};
 };
 

@@ -36,8 +36,8 @@ std::string explanation(const Mutant& mutant, const templates::Problem& p) {
   return {};
 }
 
-Catcher judge(const Mutant& mutant, const Request& request, const target::Target& target) {
-  const auto object = lower::assemble(mutant.text, target);
+Catcher judge(const Mutant& mutant, const Subject& subject) {
+  const auto object = lower::assemble(mutant.text, *subject.target);
   if (!object) return Catcher::assembler;
   const auto linked = lower::link(*object);
   if (!linked) return Catcher::assembler;
@@ -45,10 +45,14 @@ Catcher judge(const Mutant& mutant, const Request& request, const target::Target
   if (!decoded) return Catcher::checker;
   for (const check::Report& report : check::check(*decoded))
     if (!report.ok()) return Catcher::checker;
-  auto report = run_object(*linked, request);
-  if (!report) return Catcher::simulator;  // refused before anything runs
-  if (report->run.distinct_faults != 0) return Catcher::simulator;
-  if (!report->ok()) return Catcher::oracle;
+  switch (subject.run(*linked).first) {
+    case Outcome::faulty:
+      return Catcher::simulator;
+    case Outcome::wrong:
+      return Catcher::oracle;
+    case Outcome::right:
+      break;
+  }
   return Catcher::nobody;
 }
 
@@ -74,25 +78,19 @@ void MutationScore::add(const MutationScore& other) {
   survivors.insert(survivors.end(), other.survivors.begin(), other.survivors.end());
 }
 
-Result<MutationScore> mutation_score(const MutationRequest& request) {
-  const target::Target* target = target::find(request.run.target);
-  if (target == nullptr)
-    return fail_field(ErrorCode::unknown_target, "target", request.run.target, "a known target");
-  auto correct = run(request.run);
-  if (!correct) return std::unexpected(correct.error());
-  if (!correct->ok())
-    return fail(ErrorCode::simulation, "the unmutated kernel does not pass: " + correct->reason());
-  auto kernel = templates::generate(correct->problem, correct->config, *target);
-  if (!kernel) return std::unexpected(kernel.error());
-
-  // The mutants run as the very Config that passed.
-  Request run_as = request.run;
-  run_as.config = correct->config;
-  const std::vector<Mutant> all = mutants(kernel->assembly);
+Result<MutationScore> mutation_score(const Subject& subject, std::size_t first, std::size_t every,
+                                     const Progress& progress) {
+  const auto object = lower::assemble(subject.assembly, *subject.target);
+  if (!object) return std::unexpected(object.error());
+  const auto linked = lower::link(*object);
+  if (!linked) return std::unexpected(linked.error());
+  if (const auto [outcome, why] = subject.run(*linked); outcome != Outcome::right)
+    return fail(ErrorCode::simulation, subject.kind + ": the unmutated kernel does not pass: " + why);
+  const std::vector<Mutant> all = mutants(subject.assembly);
   MutationScore score;
-  for (std::size_t i = 0; i < all.size(); i += std::max<std::size_t>(request.every, 1)) {
-    if (request.progress) request.progress(i, all.size());
-    const Catcher catcher = judge(all[i], run_as, *target);
+  for (std::size_t i = first; i < all.size(); i += std::max<std::size_t>(every, 1)) {
+    if (progress) progress(i, all.size());
+    const Catcher catcher = judge(all[i], subject);
     ++score.total;
     ++score.caught[catcher];
     auto& [caught, total] = score.by_kind[all[i].kind];
@@ -101,7 +99,7 @@ Result<MutationScore> mutation_score(const MutationRequest& request) {
       ++caught;
       continue;
     }
-    Survivor survivor{templates::canonical(correct->config), all[i], explanation(all[i], correct->problem)};
+    Survivor survivor{subject.kind, subject.config, all[i], explanation(all[i], subject.problem)};
     survivor.mutant.text.clear();
     score.survivors.push_back(std::move(survivor));
   }

@@ -6,6 +6,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <charconv>
 #include <optional>
 
 #include "templates/fields.hpp"
@@ -227,6 +228,24 @@ Result<Job> resolve(const ProblemOptions& o) {
   job.config = *config;
   if (!o.m && job.config.path == templates::Path::gemv) job.m = job.config.tokens;
   return job;
+}
+
+void add_shard_option(CLI::App& app, std::string& text) {
+  app.add_option("--shard", text, "I/N: the I-th of N shares that together are the whole")
+      ->capture_default_str();
+}
+
+Result<Shard> parse_shard(const std::string& text, std::size_t most) {
+  Shard s;
+  const char* const end = text.data() + text.size();
+  const auto first = std::from_chars(text.data(), end, s.index);
+  const bool slash = first.ec == std::errc{} && first.ptr != end && *first.ptr == '/';
+  const auto second = slash ? std::from_chars(first.ptr + 1, end, s.count) : first;
+  if (!slash || second.ec != std::errc{} || second.ptr != end || s.index < 1 || s.index > s.count ||
+      s.count > most)
+    return bad(ErrorCode::invalid_argument, "shard", text,
+               fmt::format("I/N with I from 1 to N, and N at most {}", most));
+  return s;
 }
 
 }  // namespace wavejit::tools

@@ -48,6 +48,13 @@ void add_config_options(CLI::App& app, ProblemOptions& options);
 Result<templates::Config> resolve_config(const ProblemOptions& options, const templates::Problem& problem,
                                          const target::Target& target, std::int64_t m);
 
+/// `--shard I/N`: number I of N shares, from 1 on, that together are the whole of `most` things.
+struct Shard {
+  std::size_t index = 1, count = 1;
+};
+void add_shard_option(CLI::App& app, std::string& text);
+Result<Shard> parse_shard(const std::string& text, std::size_t most);
+
 /// A Config's canonical text without what most have in common: "skinny 1x2 waves 1 depth 1".
 std::string brief(const templates::Config& config);
 

@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
-#include <charconv>
 #include <chrono>
 #include <cstdio>
 #include <cstring>
@@ -41,24 +40,6 @@ struct Options {
   unsigned threads = 2;
   bool prepare = false, json = false;
 };
-
-struct Share {
-  std::size_t index = 1, count = 1;
-};
-
-/// "I/N".
-Result<Share> parse_share(const std::string& text, std::size_t most) {
-  Share s;
-  const char* const end = text.data() + text.size();
-  const auto first = std::from_chars(text.data(), end, s.index);
-  const bool slash = first.ec == std::errc{} && first.ptr != end && *first.ptr == '/';
-  const auto second = slash ? std::from_chars(first.ptr + 1, end, s.count) : first;
-  if (!slash || second.ec != std::errc{} || second.ptr != end || s.index < 1 || s.index > s.count ||
-      s.count > most)
-    return fail_field(ErrorCode::invalid_argument, "shard", text,
-                      fmt::format("I/N with I from 1 to N, and N at most {}", most));
-  return s;
-}
 
 Result<Scope> scope_of(const Options& o) {
   Scope scope;
@@ -241,7 +222,7 @@ Result<int> sweep(const Options& o) {
   if (grid.cells.empty())
     return fail_field(ErrorCode::unsupported, "target", fmt::format("{}", fmt::join(o.targets, ",")),
                       "one that serves one of the operations");
-  const auto share = parse_share(o.shard, grid.cells.size());
+  const auto share = parse_shard(o.shard, grid.cells.size());
   if (!share) return std::unexpected(share.error());
   const std::vector<const Cell*> cells = shard(grid, share->index, share->count);
   const auto engines = o.prepare ? open_engines(*scope) : Result<Engines>(Engines{});
@@ -281,8 +262,7 @@ Action add_sweep(CLI::App& app) {
                    ->delimiter(',')
                    ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 20))
                    ->capture_default_str();
-  app.add_option("--shard", o->shard, "I/N: the I-th of N shares that together are the whole")
-      ->capture_default_str();
+  add_shard_option(app, o->shard);
   app.add_flag("--prepare", o->prepare,
                "Instead: an engine prepares each uncut layer, with usual options, for M from 1 to 8192")
       ->excludes(rows);

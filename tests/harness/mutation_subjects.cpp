@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: MIT
+// The kernels that are broken: of any problem, and a list that has every kind of kernel.
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "generator/lower/lower.hpp"
+#include "templates/fields.hpp"
+#include "tests/harness/kquant.hpp"
+#include "tests/harness/kquant_quantise.hpp"
+#include "tests/harness/mutation.hpp"
+
+namespace wavejit::harness {
+namespace {
+
+using templates::DataType;
+using templates::GgufType;
+using templates::Operation;
+using templates::Path;
+using templates::ZeroPoints;
+
+using Judged = std::pair<Outcome, std::string>;
+
+/// A mutant may loop: no wave of the small correct kernels comes near this.
+constexpr std::uint64_t watchdog = 50'000;
+
+/// `faults` and `reason` as the harnesses say them: what no kernel may do, and all that is wrong.
+Judged judged(bool faulty, std::string reason) {
+  const Outcome outcome = faulty ? Outcome::faulty : reason.empty() ? Outcome::right : Outcome::wrong;
+  return {outcome, std::move(reason)};
+}
+
+std::string_view kind_of(const templates::Problem& p, const templates::Config& c, unsigned stage) {
+  if (p.op == Operation::kquant) return stage == 0 ? "quantiser" : "K-quant";
+  if (stage > 0) return "reduce";
+  if (p.op == Operation::int4_grouped) return c.path == Path::decode ? "grouped decode" : "grouped";
+  if (p.batch > 1) return "batched";
+  return name(c.path);
+}
+
+Judged run_kquant(const Request& r, const templates::Problem& p, const templates::Config& c, unsigned stage,
+                  std::span<const std::uint8_t> code_object) {
+  const std::vector<std::uint8_t> code(code_object.begin(), code_object.end());
+  sim::Options options = r.sim;
+  options.max_instructions_per_wave = watchdog;
+  if (stage == 0) {
+    // Blocks of all magnitudes, with the largest element anywhere and both signs.
+    const auto input = [](std::int64_t m, std::int64_t k) {
+      const auto hash = static_cast<std::uint32_t>((m * 8191 + k) * 2654435761LL >> 8);
+      const double value = (static_cast<double>(hash % 2001) - 1000) / 1000;
+      return std::ldexp(value, static_cast<int>((k / 32 + m) % 7) * 9 - 27);
+    };
+    const auto report = kquant::quantise({.problem = {.input = p.activation, .k = p.k, .m = r.m},
+                                          .target = r.target,
+                                          .input = input,
+                                          .code_object = code,
+                                          .sim = options});
+    if (!report) return judged(true, report.error().message);
+    return judged(report->run.distinct_faults != 0, report->reason());
+  }
+  const auto report = kquant::run(
+      {.problem = {.type = p.weight_type, .n = p.n, .k = p.k, .m = static_cast<unsigned>(r.m)},
+       .config = {.rows = c.rows, .pipeline_depth = c.pipeline_depth, .waves_per_simd = c.waves_per_simd},
+       .target = r.target,
+       .seed = r.seed,
+       .code_object = code,
+       .sim = options});
+  if (!report) return judged(true, report.error().message);
+  return judged(report->run.distinct_faults != 0, report->reason());
+}
+
+Judged run_common(Request r, const templates::Config& c, unsigned stage,
+                  std::span<const std::uint8_t> code_object) {
+  // As it was generated: the mutants run as the very Config that passed.
+  r.config = c;
+  r.sim.max_instructions_per_wave = watchdog;
+  const auto report = run_object(code_object, r, {}, stage);
+  if (!report) return judged(true, report.error().message);
+  bool faulty = report->run.distinct_faults != 0;
+  for (const StageReport& later : report->later) faulty = faulty || later.run.distinct_faults != 0;
+  return judged(faulty, report->reason());
+}
+
+Request small(Operation op, std::string target, std::int64_t n, std::int64_t k, std::int64_t m) {
+  Request r;
+  r.problem = templates::blank(op);
+  r.problem.n = n;
+  r.problem.k = k;
+  r.m = m;
+  r.target = std::move(target);
+  return r;
+}
+
+/// Tiles of W4A16 with tails in M and N, so that a tail tile's every guarantee matters; one and two LDS
+/// buffers, each pipeline depth, each way of dequantising, guards in place of descriptors.
+void add_tiles(std::vector<Request>& list) {
+  const auto add = [&](const std::string& target, auto&& change) {
+    Request r = small(Operation::w4a16, target, 72, 128, 130);
+    r.problem.group = 32;
+    templates::Config c;
+    change(r, c);
+    r.config = c;
+    list.push_back(std::move(r));
+  };
+  const auto nothing = [](Request&, templates::Config&) {};
+  add("gfx1151", nothing);
+  add("gfx1201", nothing);
+  add("gfx1151", [](Request&, templates::Config& c) { c.lds_buffers = 1; });
+  add("gfx1151", [](Request&, templates::Config& c) { c.pipeline_depth = 0; });
+  add("gfx1201", [](Request& r, templates::Config& c) {
+    c.pipeline_depth = 2;
+    r.problem.k = 192;
+  });
+  add("gfx1151", [](Request& r, templates::Config& c) {
+    c.bm = 192;
+    c.lds_buffers = 1;
+    r.m = 200;
+  });
+  add("gfx1151", [](Request&, templates::Config& c) { c.techniques.magic_dequant = false; });
+  add("gfx1151",
+      [](Request& r, templates::Config&) { r.problem.rounding = templates::WeightRounding::nearest; });
+  add("gfx1151", [](Request&, templates::Config& c) { c.techniques.exact_descriptors = false; });
+  add("gfx1151", [](Request& r, templates::Config&) { r.problem.zero_points = ZeroPoints::packed; });
+  for (const bool packed : {false, true})
+    add(packed ? "gfx1201" : "gfx1151", [packed](Request& r, templates::Config& c) {
+      r.problem.activation = DataType::f16;
+      r.problem.bias = true;
+      if (!packed) return;
+      r.problem.zero_points = ZeroPoints::packed;
+      r.problem.n = 77;
+      c.lds_buffers = 1;
+    });
+  add("gfx1151", [](Request& r, templates::Config& c) {
+    r.problem.activation = DataType::f16;
+    r.problem.zero_points = ZeroPoints::packed;
+    c.techniques.magic_dequant = false;
+  });
+  add("gfx1151", [](Request& r, templates::Config& c) {
+    r.problem.group = 64;
+    c.bm = 64;
+    c.bk = 64;
+    c.waves = 4;
+    r.problem.n = 97;
+  });
+}
+
+void add_skinny(std::vector<Request>& list) {
+  struct Form {
+    const char* target;
+    std::int64_t m, k;
+    DataType activation;
+    ZeroPoints zero_points;
+  };
+  for (const Form& f : {Form{"gfx1151", 1, 1056, DataType::bf16, ZeroPoints::symmetric},
+                        Form{"gfx1151", 3, 416, DataType::f16, ZeroPoints::packed},
+                        Form{"gfx1201", 2, 2336, DataType::bf16, ZeroPoints::packed},
+                        Form{"gfx1201", 7, 544, DataType::f16, ZeroPoints::symmetric}}) {
+    Request r = small(Operation::w4a16, f.target, 19, f.k, f.m);
+    r.problem.group = 32;
+    r.problem.activation = f.activation;
+    r.problem.zero_points = f.zero_points;
+    r.problem.bias = f.m == 3;
+    list.push_back(std::move(r));
+  }
+}
+
+void add_kquant(std::vector<Request>& list) {
+  struct Form {
+    const char* target;
+    GgufType type;
+    std::int64_t n, k, m;
+    DataType activation;
+  };
+  for (const Form& f : {Form{"gfx1151", GgufType::q4_k, 5, 1792, 2, DataType::bf16},
+                        Form{"gfx1151", GgufType::q5_k, 3, 1280, 1, DataType::f32},
+                        Form{"gfx1201", GgufType::q6_k, 3, 1792, 1, DataType::f16},
+                        Form{"gfx1201", GgufType::q8_0, 3, 1312, 3, DataType::bf16},
+                        Form{"gfx942", GgufType::q4_0, 5, 1056, 2, DataType::f16}}) {
+    Request r = small(Operation::kquant, f.target, f.n, f.k, f.m);
+    r.problem.weight_type = f.type;
+    r.problem.activation = f.activation;
+    list.push_back(std::move(r));
+  }
+}
+
+void add_cdna(std::vector<Request>& list) {
+  const auto add = [&](Operation op, const char* target, std::int64_t n, std::int64_t k, std::int64_t m,
+                       auto&& change) {
+    Request r = small(op, target, n, k, m);
+    r.problem.group = op == Operation::w4a16 ? 32 : 128;
+    change(r);
+    list.push_back(std::move(r));
+  };
+  const auto config = [](const char* text) { return *templates::parse_config(text); };
+  const auto nothing = [](Request&) {};
+  add(Operation::w4a16, "gfx942", 72, 256, 40, nothing);
+  add(Operation::w4a16, "gfx950", 77, 256, 40, [](Request& r) {
+    r.problem.activation = DataType::f16;
+    r.problem.zero_points = ZeroPoints::packed;
+    r.problem.bias = true;
+  });
+  add(Operation::int4_gemm, "gfx942", 72, 384, 70, nothing);
+  add(Operation::int4_gemm, "gfx950", 72, 384, 70,
+      [](Request& r) { r.problem.zero_points = ZeroPoints::additive; });
+  add(Operation::int4_gemm, "gfx942", 40, 256, 33, [](Request& r) { r.problem.batch = 2; });
+  add(Operation::int4_gemm, "gfx942", 72, 512, 40, [&](Request& r) {
+    r.config = config("mfma 32x64x128 waves 1x2 depth 1 unroll 1 lds 1 occupancy 4 split 2 techniques 11111");
+  });
+  add(Operation::int4_gemm, "gfx942", 40, 256, 1, nothing);
+  add(Operation::int4_gemm, "gfx950", 40, 512, 20,
+      [](Request& r) { r.problem.zero_points = ZeroPoints::additive; });
+  add(Operation::int4_grouped, "gfx942", 40, 256, 150, [](Request& r) {
+    r.problem.groups = 3;
+    r.group_rows = {40, 0, 110};
+  });
+  add(Operation::int4_grouped, "gfx950", 40, 256, 9, [](Request& r) {
+    r.problem.groups = 3;
+    r.group_rows = {4, 0, 5};
+  });
+}
+
+}  // namespace
+
+Result<std::vector<Subject>> subjects(const Request& request) {
+  const target::Target* target = target::find(request.target);
+  if (target == nullptr)
+    return fail_field(ErrorCode::unknown_target, "target", request.target, "a known target");
+  const auto problem = templates::normalise(request.problem, *target);
+  if (!problem) return std::unexpected(problem.error());
+  const auto chosen = request.config ? Result<templates::Config>(*request.config)
+                                     : templates::select_config(*problem, *target, request.m);
+  if (!chosen) return std::unexpected(chosen.error());
+  std::vector<Subject> list;
+  for (unsigned stage = 0; stage < templates::stages(*problem, *chosen); ++stage) {
+    auto kernel = templates::generate(*problem, *chosen, *target, {.stage = stage});
+    if (!kernel) return std::unexpected(kernel.error());
+    Subject s;
+    s.kind = fmt::format("{} {}", kind_of(kernel->problem, kernel->config, stage), target->name);
+    s.config = fmt::format("{}, {}, m {}, kernel {}", templates::canonical(kernel->problem),
+                           templates::canonical(kernel->config), request.m, stage);
+    s.assembly = std::move(kernel->assembly);
+    s.target = target;
+    s.problem = kernel->problem;
+    s.run = [request, problem = kernel->problem, config = kernel->config,
+             stage](std::span<const std::uint8_t> code_object) {
+      return problem.op == Operation::kquant ? run_kquant(request, problem, config, stage, code_object)
+                                             : run_common(request, config, stage, code_object);
+    };
+    list.push_back(std::move(s));
+  }
+  return list;
+}
+
+std::vector<Request> standard_problems() {
+  std::vector<Request> list;
+  add_tiles(list);
+  add_skinny(list);
+  add_kquant(list);
+  add_cdna(list);
+  return list;
+}
+
+}  // namespace wavejit::harness
