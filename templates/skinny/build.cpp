@@ -159,9 +159,10 @@ void Emitter::loop(Pass& pass, std::int64_t trips, Dequantiser* exact) {
 /// Stretches of 1024 elements per wave in the loop; of what is left one of 512 and one of 256 where they are
 /// full, then one of 256 with idle lanes. The latter are loaded before the loop, where they wait for nobody;
 /// but after it where many activations would fill the registers. Exact results are rare and need not be
-/// quick, but their code should be short: all of K in stretches of 256.
+/// quick, but their code should be short: a loop in stretches of 256. Each wave decides alone whether to
+/// compute again, so it must take the same elements as before.
 void Emitter::passes(Dequantiser* exact) {
-  const unsigned widest = exact == nullptr ? 4 : 1;
+  constexpr unsigned widest = 4;
   const std::int64_t longest = std::int64_t{256} * widest * c_.waves, trips = p_.k / longest;
   const bool early = c_.bm <= 2 && exact == nullptr;
   std::vector<std::unique_ptr<Pass>> rest;
@@ -176,7 +177,8 @@ void Emitter::passes(Dequantiser* exact) {
 
   std::unique_ptr<Pass> main;
   if (trips > 0) {
-    main = std::make_unique<Pass>(context_, widest, 0, trips, false, !early);
+    main = exact == nullptr ? std::make_unique<Pass>(context_, widest, 0, trips, false, !early)
+                            : std::make_unique<Pass>(context_, 1, 0, widest * trips, false, true);
     main->setup();
   }
   const auto load = [](Pass& pass) {
@@ -186,7 +188,7 @@ void Emitter::passes(Dequantiser* exact) {
   if (early)
     for (const auto& pass : rest) load(*pass);
   if (main) {
-    loop(*main, trips, exact);
+    loop(*main, exact == nullptr ? trips : widest * trips, exact);
     b_.block(exact == nullptr ? "rest" : "rest_exact", "what is left of K; sum over lanes");
   }
   for (const auto& pass : rest) {

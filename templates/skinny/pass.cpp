@@ -126,14 +126,25 @@ std::vector<Operand> Pass::row_addresses(const char* name, const Operand& addres
   return all;
 }
 
-void Pass::setup() {
-  const Problem& p = c_.p;
+/// K / 8 of the lane's first weight, from the pass's first element on.
+Operand Pass::first_units() {
   Operand units = c_.item;
   if (width_ > 1) {
     units = b_.vgpr("lane_units");
     b_.emit(v_lshlrev_b32, {units}, {imm(log2u(width_)), c_.item});
   }
-  lane_units_ = c_.plus("lane_units", units, first_ / 8);
+  if (!looping() || c_.c.waves == 1) return units;
+  // So far each wave is a stretch behind the one before it: now as many as the loop has passes.
+  const Operand wave = b_.vgpr("wave"), apart = b_.vgpr("lane_units");
+  b_.emit(v_lshrrev_b32, {wave}, {imm(5), c_.item});
+  b_.emit(v_mul_lo_u32, {wave}, {wave, imm((trips_ - 1) * stretch() / 8)});
+  b_.emit(v_add_nc_u32, {apart}, {wave, units});
+  return apart;
+}
+
+void Pass::setup() {
+  const Problem& p = c_.p;
+  lane_units_ = c_.plus("lane_units", first_units(), first_ / 8);
   if (masked_) {
     inside_ = b_.sgpr("inside");
     b_.note("lanes before the end of K").emit(v_cmp_gt_u32, {inside_}, {imm(p.k / 8), lane_units_});

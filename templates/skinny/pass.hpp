@@ -46,9 +46,9 @@ struct Context {
 
 class Pass {
  public:
-  /// Lanes start at element `first`; those at or beyond K idle where `masked`. `trips`: passes of a loop,
-  /// each a stretch further; 0 = alone. `late`: activations are loaded where they are needed, word by word,
-  /// so that not all of them take registers at once.
+  /// Lanes start at element `first`; those at or beyond K idle where `masked`. `trips`: passes of a loop, in
+  /// which each wave goes through a part of K of its own from end to end; 0 = alone. `late`: activations are
+  /// loaded where they are needed, word by word, so that not all of them take registers at once.
   Pass(Context& context, unsigned width, std::int64_t first, std::int64_t trips, bool masked, bool late)
       : c_(context),
         b_(context.b),
@@ -69,10 +69,12 @@ class Pass {
   void multiply(const std::vector<isa::Operand>& acc, Dequantiser* exact);
 
  private:
-  [[nodiscard]] std::int64_t stretch() const { return std::int64_t{256} * c_.c.waves * width_; }
+  /// Elements that a wave takes at once.
+  [[nodiscard]] std::int64_t stretch() const { return std::int64_t{256} * width_; }
   [[nodiscard]] bool looping() const { return trips_ > 0; }
   /// Whether a pass further means the same number of groups further for every lane.
   [[nodiscard]] bool even_groups() const { return !looping() || stretch() % c_.p.group == 0; }
+  isa::Operand first_units();
   isa::Operand groups_of(const isa::Operand& units);
   isa::Operand masked(const isa::Operand& address);
   std::vector<isa::Operand> row_addresses(const char* name, const isa::Operand& address, std::int64_t stride,

@@ -97,6 +97,33 @@ TEST_CASE("skinny, case 49: an infinity among bf16 activations gives what each w
   }
 }
 
+// Each wave looks at its own sums: what only one of them computes again must be the same part of K.
+TEST_CASE("skinny: sums that only one of several waves computes again are right", "[skinny]") {
+  const std::int64_t k = GENERATE(2112, 4384, 6144);
+  const unsigned waves = GENERATE(2U, 4U);
+  harness::Request r = request(3, 11, k, 32);
+  r.problem.zero_points = GENERATE(templates::ZeroPoints::symmetric, templates::ZeroPoints::packed);
+  r.config = test::skinny(2, 1, waves);
+  CAPTURE(k, waves);
+  const oracle::Values ordinary = oracle::random_values(7);
+  oracle::Values values = ordinary;
+  SECTION("an infinity in a row beside finite ones") {
+    values.activations = [&](std::int64_t row, std::span<double> out) {
+      ordinary.activations(row, out);
+      if (row == 1) out[static_cast<std::size_t>(k / 3)] = std::numeric_limits<double>::infinity();
+    };
+  }
+  SECTION("large activations in a part of K, whose products with 128 + weight overflow") {
+    values.activations = [&](std::int64_t row, std::span<double> out) {
+      ordinary.activations(row, out);
+      const std::size_t from = out.size() / 2;
+      for (std::size_t i = from; i < from + 64; ++i) out[i] = std::ldexp(out[i], 121);
+    };
+  }
+  r.values = values;
+  CHECK(harness::passes(r));
+}
+
 TEST_CASE("skinny: a large common part of the activations does not drown the result", "[skinny]") {
   // 136 x 1000 x 32 a run against weights that cancel: 2^-24 of the former is far below one ulp of bf16.
   harness::Request r = request(1, 8, 4096, 128);
