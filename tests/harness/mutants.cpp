@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <bit>
 #include <charconv>
 #include <optional>
 
@@ -302,7 +303,9 @@ class Maker {
   }
 
   void lane_exchange(std::string_view m) {
-    if (m == "v_permlanex16_b32") return exchange(MutationKind::lane_exchange, 2, 3);
+    if (m == "v_permlanex16_b32")  // the own half again
+      return add(MutationKind::lane_exchange,
+                 fmt::format("\tv_mov_b32 {}, {}", operand_text(0), operand_text(1)));
     const std::size_t digits = lines_[at_].find("row_xmask:") + 10;
     std::size_t length = 0;
     if (const auto mask = number_at(lines_[at_], digits, &length))
@@ -321,6 +324,7 @@ class Maker {
       const bool descriptor = lines_[at_].find("raw buffer") != std::string::npos || value == 0x31027000;
       const std::uint32_t flip = descriptor                           ? 0x20000000U
                                  : m.find("f32") != std::string::npos ? 0x00800000U
+                                 : m == "v_bfi_b32"                   ? std::bit_floor(value)
                                                                       : value & (~value + 1);
       if (descriptor && (value & flip) == 0) continue;  // no such field on this target
       add(descriptor ? MutationKind::descriptor_word : MutationKind::constant,
@@ -329,6 +333,12 @@ class Maker {
   }
 
   void operation(std::string_view m) {
+    // With these operands each is as good as the other.
+    if (const std::string last = operand_text(2); last == "0" && m.find("mul") == std::string_view::npos)
+      return;
+    if (const std::string first = operand_text(1);
+        first == "0" && m[0] == 'v' && m.find("sh") != std::string_view::npos)
+      return;
     for (const auto& [a, b] : confused) {
       if (m != a && m != b) continue;
       add(MutationKind::operation, replaced(lines_[at_].find(m), m.size(), std::string(m == a ? b : a)));
@@ -345,9 +355,10 @@ class Maker {
     const std::string_view digits =
         std::string_view(line).substr(literal, line.find_first_of(" \t;", literal) - literal);
     const long value = std::stol(std::string(digits), nullptr, 0);
-    const bool words =
-        line.find("weights") != std::string::npos || line.find("zero_points") != std::string::npos;
-    const long element = words ? 4 : 2;
+    // Bounds are those of whole dwords, but for what is read or written in halves.
+    const bool halves = line.find("output") != std::string::npos || line.find("bias") != std::string::npos ||
+                        line.find("scales") != std::string::npos;
+    const long element = halves ? 2 : 4;
     add(MutationKind::records_grown, replaced(literal, digits.size(), std::to_string(value + element)));
     add(MutationKind::records_shrunk, replaced(literal, digits.size(), std::to_string(value - element)));
   }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <limits>
 
 #include "generator/lower/lower.hpp"
 #include "templates/fields.hpp"
@@ -69,16 +70,44 @@ Judged run_kquant(const Request& r, const templates::Problem& p, const templates
   return judged(report->run.distinct_faults != 0, report->reason());
 }
 
+/// Ordinary values, and others for kernels that look at their sums and compute those that are not finite
+/// again: activations so large that a fast way's intermediate sums overflow, and one that is infinite.
+std::vector<oracle::Values> inputs_of(const templates::Problem& p, const templates::Config& c,
+                                      std::int64_t m) {
+  std::vector<oracle::Values> list{oracle::random_values(1)};
+  if (c.path != Path::skinny && c.path != Path::decode) return list;
+  const auto ordinary = list.front();
+  if (p.activation == DataType::bf16) {
+    oracle::Values huge = ordinary;
+    huge.activations = [ordinary](std::int64_t row, std::span<double> out) {
+      ordinary.activations(row, out);
+      for (double& x : out) x = std::ldexp(x, 121);
+    };
+    list.push_back(huge);
+  }
+  oracle::Values infinite = ordinary;
+  infinite.activations = [ordinary, m](std::int64_t row, std::span<double> out) {
+    ordinary.activations(row, out);
+    if (row == m / 2) out[out.size() / 3] = std::numeric_limits<double>::infinity();
+  };
+  list.push_back(infinite);
+  return list;
+}
+
 Judged run_common(Request r, const templates::Config& c, unsigned stage,
                   std::span<const std::uint8_t> code_object) {
   // As it was generated: the mutants run as the very Config that passed.
   r.config = c;
   r.sim.max_instructions_per_wave = watchdog;
-  const auto report = run_object(code_object, r, {}, stage);
-  if (!report) return judged(true, report.error().message);
-  bool faulty = report->run.distinct_faults != 0;
-  for (const StageReport& later : report->later) faulty = faulty || later.run.distinct_faults != 0;
-  return judged(faulty, report->reason());
+  for (const oracle::Values& values : inputs_of(r.problem, c, r.m)) {
+    r.values = values;
+    const auto report = run_object(code_object, r, {}, stage);
+    if (!report) return judged(true, report.error().message);
+    bool faulty = report->run.distinct_faults != 0;
+    for (const StageReport& later : report->later) faulty = faulty || later.run.distinct_faults != 0;
+    if (Judged j = judged(faulty, report->reason()); j.first != Outcome::right) return j;
+  }
+  return judged(false, {});
 }
 
 Request small(Operation op, std::string target, std::int64_t n, std::int64_t k, std::int64_t m) {
@@ -148,18 +177,26 @@ void add_skinny(std::vector<Request>& list) {
   struct Form {
     const char* target;
     std::int64_t m, k;
+    const char* config;
     DataType activation;
     ZeroPoints zero_points;
   };
-  for (const Form& f : {Form{"gfx1151", 1, 1056, DataType::bf16, ZeroPoints::symmetric},
-                        Form{"gfx1151", 3, 416, DataType::f16, ZeroPoints::packed},
-                        Form{"gfx1201", 2, 2336, DataType::bf16, ZeroPoints::packed},
-                        Form{"gfx1201", 7, 544, DataType::f16, ZeroPoints::symmetric}}) {
+  // More rows than a tile has, and the last tile not full.
+  for (const Form& f :
+       {Form{"gfx1151", 3, 3104, "skinny 1x2 waves 1 depth 1 unroll 1 occupancy 0 techniques 11111",
+             DataType::bf16, ZeroPoints::symmetric},
+        Form{"gfx1151", 3, 416, "skinny 2x1 waves 1 depth 1 unroll 1 occupancy 0 techniques 11111",
+             DataType::f16, ZeroPoints::packed},
+        Form{"gfx1201", 3, 4384, "skinny 2x4 waves 2 depth 1 unroll 1 occupancy 0 techniques 11111",
+             DataType::bf16, ZeroPoints::packed},
+        Form{"gfx1201", 7, 544, "skinny 4x2 waves 1 depth 0 unroll 1 occupancy 0 techniques 11111",
+             DataType::f16, ZeroPoints::symmetric}}) {
     Request r = small(Operation::w4a16, f.target, 19, f.k, f.m);
     r.problem.group = 32;
     r.problem.activation = f.activation;
     r.problem.zero_points = f.zero_points;
-    r.problem.bias = f.m == 3;
+    r.problem.bias = f.k == 416;
+    r.config = *templates::parse_config(f.config);
     list.push_back(std::move(r));
   }
 }
@@ -193,20 +230,21 @@ void add_cdna(std::vector<Request>& list) {
   };
   const auto config = [](const char* text) { return *templates::parse_config(text); };
   const auto nothing = [](Request&) {};
-  add(Operation::w4a16, "gfx942", 72, 256, 40, nothing);
-  add(Operation::w4a16, "gfx950", 77, 256, 40, [](Request& r) {
+  // Several tiles of rows and of columns, the last ones not full.
+  add(Operation::w4a16, "gfx942", 200, 256, 40, nothing);
+  add(Operation::w4a16, "gfx950", 205, 256, 40, [](Request& r) {
     r.problem.activation = DataType::f16;
     r.problem.zero_points = ZeroPoints::packed;
     r.problem.bias = true;
   });
-  add(Operation::int4_gemm, "gfx942", 72, 384, 70, nothing);
-  add(Operation::int4_gemm, "gfx950", 72, 384, 70,
+  add(Operation::int4_gemm, "gfx942", 200, 384, 70, nothing);
+  add(Operation::int4_gemm, "gfx950", 200, 384, 70,
       [](Request& r) { r.problem.zero_points = ZeroPoints::additive; });
   add(Operation::int4_gemm, "gfx942", 40, 256, 33, [](Request& r) { r.problem.batch = 2; });
-  add(Operation::int4_gemm, "gfx942", 72, 512, 40, [&](Request& r) {
+  add(Operation::int4_gemm, "gfx942", 300, 512, 40, [&](Request& r) {
     r.config = config("mfma 32x64x128 waves 1x2 depth 1 unroll 1 lds 1 occupancy 4 split 2 techniques 11111");
   });
-  add(Operation::int4_gemm, "gfx942", 40, 256, 1, nothing);
+  add(Operation::int4_gemm, "gfx942", 40, 256, 20, nothing);
   add(Operation::int4_gemm, "gfx950", 40, 512, 20,
       [](Request& r) { r.problem.zero_points = ZeroPoints::additive; });
   add(Operation::int4_grouped, "gfx942", 40, 256, 150, [](Request& r) {
