@@ -16,7 +16,7 @@ namespace wavejit::templates {
 
 /// What memory holds of one column and group, one VGPR each.
 struct ColumnSource {
-  isa::Operand scale;     ///< 16 bits, zero-extended
+  isa::Operand scale;     ///< 16 bits, zero-extended; none: the terms get no scale
   isa::Operand zeros;     ///< zero points of the eight columns that share a word; none when symmetric
   isa::Operand zero_bit;  ///< 4 * (column % 8), where this column's nibble lies in `zeros`
 };

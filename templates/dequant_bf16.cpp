@@ -31,9 +31,12 @@ class MagicPairs {
   }
 
   ColumnTerms terms(ir::Builder& b, const ColumnSource& source) const {
-    ColumnTerms column{.scale = b.vgpr("scale2"), .zero = {even_, odd_}};
-    b.note("the scale in both halves")
-        .emit(v_lshl_or_b32, {column.scale}, {source.scale, imm(16), source.scale});
+    ColumnTerms column{.scale = {}, .zero = {even_, odd_}};
+    if (source.scale.is_reg()) {
+      column.scale = b.vgpr("scale2");
+      b.note("the scale in both halves")
+          .emit(v_lshl_or_b32, {column.scale}, {source.scale, imm(16), source.scale});
+    }
     if (!packed_zeros_) return column;
     const isa::Operand zero = zero_point(b, source);
     column.zero = {b.vgpr("zero_even"), b.vgpr("zero_odd")};

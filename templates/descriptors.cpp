@@ -77,14 +77,22 @@ isa::Operand exact_descriptor(ir::Builder& b, const RowTensor& t, const isa::Ope
   b.emit(s_add_u32, {d.slice(0)}, {t.base.slice(0), small ? wide : wide.slice(0)});
   b.note("base of the tile's first row of " + t.name)
       .emit(s_addc_u32, {d.slice(1)}, {t.base.slice(1), small ? imm(0) : wide.slice(1)});
-  if (counted) {
-    constant_records(b, t, all, wide, d.slice(2));
+  const std::int64_t from_here = t.count == 0 ? 0 : (t.count - 1) * t.stride + t.row_bytes;
+  if (counted || (t.count != 0 && from_here <= record_limit)) {
+    if (counted)
+      constant_records(b, t, all, wide, d.slice(2));
+    else
+      constant_records(b, t, from_here, column_bytes.is_reg() ? column_bytes : imm(0), d.slice(2));
     finish(b, d, t.name);
     return d;
   }
   const isa::Operand left = b.sgpr(t.name + "_rows_left");
-  b.emit(s_sub_u32, {left}, {t.rows, row});
-  b.emit(s_sub_u32, {left}, {left, imm(1)});
+  if (t.count != 0) {
+    b.emit(s_mov_b32, {left}, {imm(t.count - 1)});
+  } else {
+    b.emit(s_sub_u32, {left}, {t.rows, row});
+    b.emit(s_sub_u32, {left}, {left, imm(1)});
+  }
   const isa::Operand bytes = b.sgpr(t.name + "_left", 2);
   multiply(b, bytes, left, t.stride);
   b.note("bytes of a row of " + t.name).emit(s_add_u32, {bytes.slice(0)}, {bytes.slice(0), imm(t.row_bytes)});

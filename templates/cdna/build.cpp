@@ -106,8 +106,9 @@ void Emitter::make_descriptors() {
 }
 
 void Emitter::scale_descriptors(const Operand& group0) {
-  const auto tensor = [&](const char* name, const Operand& rows, std::int64_t stride, std::int64_t bytes) {
-    return RowTensor{name, pointers_[static_cast<std::size_t>(argument(name))], rows, stride, bytes};
+  const auto tensor = [&](const char* name, const Operand& rows, std::int64_t stride, std::int64_t bytes,
+                          std::int64_t count = 0) {
+    return RowTensor{name, pointers_[static_cast<std::size_t>(argument(name))], rows, stride, bytes, count};
   };
   const std::int64_t groups = p_.k / p_.group, stride = p_.scale_stride * scale_bytes();
   if (by_column()) {
@@ -128,13 +129,15 @@ void Emitter::scale_descriptors(const Operand& group0) {
         group_bytes("slice_zeros", 4));
     return;
   }
-  const Operand column_bytes = b_.sgpr("scale_column"), row = product_row("row_s", group0, groups),
-                rows = product_row("rows_s", imm(groups), groups);
+  const Operand column_bytes = b_.sgpr("scale_column"), row = product_row("row_s", group0, groups);
+  const std::int64_t count = group0.is_const() ? groups - group0.value : 0;
+  const Operand rows = count != 0 && !row.is_const() ? Operand{} : product_row("rows_s", imm(groups), groups);
   b_.emit(s_mul_i32, {column_bytes}, {n0_, imm(scale_bytes())});
-  scale_desc_ = exact_descriptor(b_, tensor("scales", rows, stride, p_.n * scale_bytes()), row, column_bytes);
+  scale_desc_ =
+      exact_descriptor(b_, tensor("scales", rows, stride, p_.n * scale_bytes(), count), row, column_bytes);
   if (has_zeros())
-    zero_desc_ =
-        exact_descriptor(b_, tensor("zero_points", rows, stride, p_.n * scale_bytes()), row, column_bytes);
+    zero_desc_ = exact_descriptor(b_, tensor("zero_points", rows, stride, p_.n * scale_bytes(), count), row,
+                                  column_bytes);
 }
 
 /// Lane's row in a matrix tile, its lane group, its wave's place in the tile.

@@ -92,9 +92,8 @@ Operand Reduce::load_slice(unsigned slice) {
     b_.emit(s_mul_i32, {row}, {m_, imm(slice)});
     b_.emit(s_add_u32, {row}, {row, workspace_row_});
   }
-  const Operand next = b_.sgpr("next_row"), at = b_.vgpr("partial_at");
-  b_.emit(s_add_u32, {next}, {row, imm(1)});
-  const Operand desc = exact_descriptor(b_, {"workspace", workspace_, next, p_.n * 4, p_.n * 4}, row, {});
+  const Operand at = b_.vgpr("partial_at");
+  const Operand desc = exact_descriptor(b_, {"workspace", workspace_, {}, p_.n * 4, p_.n * 4, 1}, row, {});
   b_.emit(v_lshlrev_b32, {at}, {imm(2), element_});
   const unsigned width = reduce_width(p_);
   const Operand data = b_.vgpr(fmt::format("partial{}", slice), width);
@@ -127,13 +126,11 @@ void Reduce::add_bias(const Operand& sum) {
 void Reduce::store(const Operand& sum) {
   rounder_.setup(b_);
   const unsigned width = reduce_width(p_);
-  const Operand packed = b_.vgpr("packed", width == 4 ? 2 : 1), at = b_.vgpr("out_at"),
-                next = b_.sgpr("row_next");
+  const Operand packed = b_.vgpr("packed", width == 4 ? 2 : 1), at = b_.vgpr("out_at");
   for (unsigned i = 0; i < packed.width; ++i)
     rounder_.round(b_, sum.slice(2 * i % width), sum.slice((2 * i + 1) % width), packed.slice(i));
-  b_.emit(s_add_u32, {next}, {row_, imm(1)});
   const Operand desc =
-      exact_descriptor(b_, {"output", output_, next, p_.output_stride * 2, p_.n * 2}, row_, {});
+      exact_descriptor(b_, {"output", output_, {}, p_.output_stride * 2, p_.n * 2, 1}, row_, {});
   b_.emit(v_lshlrev_b32, {at}, {imm(1), element_});
   ir::Instruction& inst =
       b_.emit(width == 4 ? buffer_store_b64 : buffer_store_b16, {}, {packed, at, desc, imm(0)});

@@ -232,14 +232,13 @@ Pass::Terms Pass::terms(unsigned row, Dequantiser* exact) {
   Terms t;
   t.scale = c_.one_group() ? c_.whole_scales[row] : c_.widen("scale_f32", scales_[row]);
   if (exact != nullptr) {
-    const Operand one = b_.vgpr("one");
-    b_.note("bf16 1: exact differences").emit(v_mov_b32, {one}, {imm(0x3F80)});
-    ColumnSource source{.scale = one, .zeros = {}, .zero_bit = {}};
+    ColumnSource source;
     if (c_.packed_zeros()) {
       source.zeros = zeros_;
       source.zero_bit = c_.zero_bits[row];
     }
     t.exact = exact->terms(b_, source);
+    t.exact.scale = c_.ones;  // exact differences; the scale comes later
     return t;
   }
   t.zero = c_.offset;

@@ -21,14 +21,11 @@ constexpr std::array<std::string_view, 19> kind_names{
 
 /// Instructions that are easily taken for each other; each stands for the other.
 constexpr std::pair<std::string_view, std::string_view> confused[] = {
-    {"v_add_f32", "v_sub_f32"},          {"v_add_nc_u32", "v_sub_nc_u32"},
-    {"v_add_u32", "v_sub_u32"},          {"s_add_u32", "s_sub_u32"},
-    {"s_add_co_u32", "s_sub_co_u32"},    {"s_min_u32", "s_max_u32"},
-    {"s_min_i32", "s_max_i32"},          {"v_max_f32", "v_min_f32"},
-    {"v_max_num_f32", "v_min_num_f32"},  {"v_max3_f32", "v_min3_f32"},
-    {"v_and_b32", "v_or_b32"},           {"s_and_b32", "s_or_b32"},
-    {"v_lshlrev_b32", "v_lshrrev_b32"},  {"s_lshl_b32", "s_lshr_b32"},
-    {"s_mul_i32", "s_mul_hi_u32"},       {"v_cvt_f32_i32", "v_cvt_f32_u32"},
+    {"v_add_f32", "v_sub_f32"},          {"v_add_nc_u32", "v_sub_nc_u32"}, {"v_add_u32", "v_sub_u32"},
+    {"s_add_u32", "s_sub_u32"},          {"s_add_co_u32", "s_sub_co_u32"}, {"s_min_u32", "s_max_u32"},
+    {"s_min_i32", "s_max_i32"},          {"v_max_f32", "v_min_f32"},       {"v_max_num_f32", "v_min_num_f32"},
+    {"v_max3_f32", "v_min3_f32"},        {"v_and_b32", "v_or_b32"},        {"s_and_b32", "s_or_b32"},
+    {"v_lshlrev_b32", "v_lshrrev_b32"},  {"s_lshl_b32", "s_lshr_b32"},     {"s_mul_i32", "s_mul_hi_u32"},
     {"s_cbranch_scc0", "s_cbranch_scc1"}};
 
 constexpr bool is_one_of(std::string_view m, std::initializer_list<std::string_view> starts) {
@@ -321,7 +318,9 @@ class Maker {
       const std::string text = operand_text(i);
       if (!text.starts_with("0x") || text.size() < 7) continue;
       const auto value = static_cast<std::uint32_t>(std::stoul(text, nullptr, 16));
-      const bool descriptor = lines_[at_].find("raw buffer") != std::string::npos || value == 0x31027000;
+      const bool descriptor = value == 0x31027000 || value == 0x27000;
+      // Lanes of v_permlanex16_b32 that all hold the same sum.
+      if (value == 0x76543210 || value == 0xfedcba98) continue;
       const std::uint32_t flip = descriptor                           ? 0x20000000U
                                  : m.find("f32") != std::string::npos ? 0x00800000U
                                  : m == "v_bfi_b32"                   ? std::bit_floor(value)
@@ -333,14 +332,12 @@ class Maker {
   }
 
   void operation(std::string_view m) {
-    // With these operands each is as good as the other.
-    if (const std::string last = operand_text(2); last == "0" && m.find("mul") == std::string_view::npos)
-      return;
-    if (const std::string first = operand_text(1);
-        first == "0" && m[0] == 'v' && m.find("sh") != std::string_view::npos)
-      return;
     for (const auto& [a, b] : confused) {
       if (m != a && m != b) continue;
+      // Nothing added, taken off or shifted: each is as good as the other.
+      const bool shift = m.find("sh") != std::string_view::npos,
+                 sum = m.find("add") != std::string_view::npos || m.find("sub") != std::string_view::npos;
+      if ((sum || shift) && operand_text(m[0] == 'v' && shift ? 1 : 2) == "0") continue;
       add(MutationKind::operation, replaced(lines_[at_].find(m), m.size(), std::string(m == a ? b : a)));
     }
   }

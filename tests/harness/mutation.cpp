@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "tests/harness/mutation.hpp"
 
+#include <algorithm>
 #include <array>
 
 #include "generator/lower/lower.hpp"
@@ -12,26 +13,57 @@ namespace {
 constexpr std::array<std::string_view, 5> catcher_names{"assembler", "static checker", "simulator", "oracle",
                                                         "nobody"};
 
+/// The 1-based line `n` of a text, and those before it.
+std::string_view before_line(std::string_view text, std::size_t n) {
+  std::size_t at = 0;
+  for (std::size_t line = 1; line < n; ++line) at = text.find('\n', at) + 1;
+  return text.substr(0, at);
+}
+
+/// Straight-line code only: a branch back could bring LDS accesses after the barrier again.
+bool nothing_follows_in_lds(const Mutant& mutant) {
+  const std::string_view rest =
+      std::string_view(mutant.text).substr(before_line(mutant.text, mutant.line).size());
+  for (const std::string_view touching : {"\tds_", "\ts_cbranch", "\ts_branch", " lds"})
+    if (rest.find(touching) != std::string_view::npos) return false;
+  return true;
+}
+
+/// Whether the line is one of those that a quotient is made of: a reciprocal in floats, a Newton step, two
+/// corrections.
+bool divides(const Mutant& mutant) {
+  constexpr std::size_t instructions = 32;
+  const std::string_view before = before_line(mutant.text, mutant.line);
+  const std::size_t reciprocal = before.rfind("v_rcp_iflag_f32");
+  return reciprocal != std::string_view::npos &&
+         std::ranges::count(before.substr(reciprocal), '\n') <= std::ptrdiff_t{instructions};
+}
+
 /// Why a mutant may live: what it changed was no guarantee. Empty = no such reason.
-std::string explanation(const Mutant& mutant, const templates::Problem& p) {
-  if (mutant.kind == MutationKind::barrier_dropped) {
-    std::size_t at = 0;
-    for (std::size_t line = 1; line < mutant.line; ++line) at = mutant.text.find('\n', at) + 1;
-    const std::string_view rest = std::string_view(mutant.text).substr(at);
-    const std::string_view code = rest.substr(0, rest.find("s_endpgm"));
-    // Straight-line code only: a branch back could bring LDS accesses after the barrier again.
-    if (code.find("\tds_") == std::string_view::npos && code.find("s_cbranch") == std::string_view::npos)
-      return "nothing touches LDS behind this barrier";
-    return {};
-  }
+std::string explanation(const Mutant& mutant, const Subject& subject) {
+  const templates::Problem& p = subject.problem;
+  const auto of = [&](std::string_view tensor) { return mutant.before.find(tensor) != std::string::npos; };
+  if (mutant.kind == MutationKind::barrier_dropped)
+    return nothing_follows_in_lds(mutant) ? "nothing touches LDS behind this barrier" : "";
+  if (mutant.kind == MutationKind::operation && divides(mutant))
+    return "part of a division whose estimate is corrected afterwards: the quotient is right all the same "
+           "for "
+           "every workgroup that ran";
+  const bool larger = mutant.kind == MutationKind::records_grown ||
+                      (mutant.kind == MutationKind::operation &&
+                       (mutant.after.find("s_max_u32") != std::string::npos || of("num_records")));
+  if (larger && !subject.exact_descriptors)
+    return "this kernel guards its accesses by comparisons, too, so a larger descriptor admits none";
   if (mutant.kind != MutationKind::records_grown) return {};
   // Rows and offsets are multiples of the 16 bytes that each access takes, so an access is in bounds
   // or misses by 16 bytes at least; an element more admits none.
-  const bool activations = mutant.before.find("of a row of activations") != std::string::npos;
-  const bool output = mutant.before.find("of a row of output") != std::string::npos;
-  const bool wide_output = output && p.n % 8 == 0 && p.output_stride % 8 == 0;
-  const bool wide_bias = mutant.before.find("of a row of bias") != std::string::npos && p.n % 8 == 0;
-  if ((activations && p.activation_stride % 8 == 0) || wide_output || wide_bias)
+  const bool wide_activations = of("of a row of activations") && p.activation_stride % 8 == 0;
+  const bool narrow_stores = subject.assembly.find("buffer_store_b16") != std::string::npos ||
+                             subject.assembly.find("buffer_store_short") != std::string::npos;
+  const bool wide_output =
+      of("of a row of output") && p.n % 8 == 0 && p.output_stride % 8 == 0 && !narrow_stores;
+  const bool wide_bias = of("of a row of bias") && p.n % 8 == 0 && !narrow_stores;
+  if (wide_activations || wide_output || wide_bias)
     return "every access takes 16 bytes at a multiple of 16, so one element more admits none";
   return {};
 }
@@ -46,11 +78,11 @@ Catcher judge(const Mutant& mutant, const Subject& subject) {
   for (const check::Report& report : check::check(*decoded))
     if (!report.ok()) return Catcher::checker;
   switch (subject.run(*linked).first) {
-    case Outcome::faulty:
+    case Judgement::faulty:
       return Catcher::simulator;
-    case Outcome::wrong:
+    case Judgement::wrong:
       return Catcher::oracle;
-    case Outcome::right:
+    case Judgement::right:
       break;
   }
   return Catcher::nobody;
@@ -84,13 +116,14 @@ Result<MutationScore> mutation_score(const Subject& subject, std::size_t first, 
   if (!object) return std::unexpected(object.error());
   const auto linked = lower::link(*object);
   if (!linked) return std::unexpected(linked.error());
-  if (const auto [outcome, why] = subject.run(*linked); outcome != Outcome::right)
+  if (const auto [outcome, why] = subject.run(*linked); outcome != Judgement::right)
     return fail(ErrorCode::simulation, subject.kind + ": the unmutated kernel does not pass: " + why);
   const std::vector<Mutant> all = mutants(subject.assembly);
   MutationScore score;
   for (std::size_t i = first; i < all.size(); i += std::max<std::size_t>(every, 1)) {
     if (progress) progress(i, all.size());
     const Catcher catcher = judge(all[i], subject);
+    if (catcher == Catcher::assembler) continue;  // no program: nothing to judge
     ++score.total;
     ++score.caught[catcher];
     auto& [caught, total] = score.by_kind[all[i].kind];
@@ -99,7 +132,7 @@ Result<MutationScore> mutation_score(const Subject& subject, std::size_t first, 
       ++caught;
       continue;
     }
-    Survivor survivor{subject.kind, subject.config, all[i], explanation(all[i], subject.problem)};
+    Survivor survivor{subject.kind, subject.config, all[i], explanation(all[i], subject)};
     survivor.mutant.text.clear();
     score.survivors.push_back(std::move(survivor));
   }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Mutation testing of what judges kernels. A mutant is a correct kernel's `.s` with one thing removed
-// or weakened: a wait, a barrier, a nop, a descriptor's size, an LDS offset, a shift, a half, a matrix
-// operand. Static checker, simulator and oracle together must catch every mutant that changes what
-// the ISA guarantees; a survivor is either explained by a rule stated here or a hole in the judges.
+// or weakened: a wait, a barrier, a nop, a descriptor's size, an offset, a shift, an operand, an operation.
+// Static checker, simulator and oracle together must catch every mutant that changes what the ISA guarantees;
+// a survivor is either explained by a rule stated here or a hole in the judges.
 #pragma once
 
 #include <cstdint>
@@ -53,7 +53,7 @@ struct Mutant {
 std::vector<Mutant> mutants(std::string_view assembly);
 
 /// What a run of a kernel showed.
-enum class Outcome : std::uint8_t {
+enum class Judgement : std::uint8_t {
   faulty,  ///< it was refused or did what no kernel may
   wrong,   ///< a result is wrong, missing or elsewhere
   right,
@@ -66,8 +66,9 @@ struct Subject {
   std::string assembly;  ///< of the correct kernel
   const target::Target* target = nullptr;
   templates::Problem problem;  ///< normalised
+  bool exact_descriptors = true;
   /// Runs it on every set of inputs until one shows something. A description where it is not right.
-  std::function<std::pair<Outcome, std::string>(std::span<const std::uint8_t> code_object)> run;
+  std::function<std::pair<Judgement, std::string>(std::span<const std::uint8_t> code_object)> run;
 };
 
 /// Every kernel of one problem. `config` unset: the selected one. Errors: as generate's.

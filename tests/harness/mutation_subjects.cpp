@@ -20,22 +20,22 @@ using templates::Operation;
 using templates::Path;
 using templates::ZeroPoints;
 
-using Judged = std::pair<Outcome, std::string>;
+using Judged = std::pair<Judgement, std::string>;
 
 /// A mutant may loop: no wave of the small correct kernels comes near this.
 constexpr std::uint64_t watchdog = 50'000;
 
 /// `faults` and `reason` as the harnesses say them: what no kernel may do, and all that is wrong.
 Judged judged(bool faulty, std::string reason) {
-  const Outcome outcome = faulty ? Outcome::faulty : reason.empty() ? Outcome::right : Outcome::wrong;
+  const Judgement outcome = faulty ? Judgement::faulty : reason.empty() ? Judgement::right : Judgement::wrong;
   return {outcome, std::move(reason)};
 }
 
 std::string_view kind_of(const templates::Problem& p, const templates::Config& c, unsigned stage) {
   if (p.op == Operation::kquant) return stage == 0 ? "quantiser" : "K-quant";
   if (stage > 0) return "reduce";
-  if (p.op == Operation::int4_grouped) return c.path == Path::decode ? "grouped decode" : "grouped";
-  if (p.batch > 1) return "batched";
+  if (p.op == Operation::int4_grouped) return c.path == Path::decode ? "grouped decode" : "grouped mfma";
+  if (p.batch > 1) return c.path == Path::decode ? "batched decode" : "batched mfma";
   return name(c.path);
 }
 
@@ -46,10 +46,12 @@ Judged run_kquant(const Request& r, const templates::Problem& p, const templates
   options.max_instructions_per_wave = watchdog;
   if (stage == 0) {
     // Blocks of all magnitudes, with the largest element anywhere and both signs.
-    const auto input = [](std::int64_t m, std::int64_t k) {
+    const auto input = [&p](std::int64_t m, std::int64_t k) {
       const auto hash = static_cast<std::uint32_t>((m * 8191 + k) * 2654435761LL >> 8);
       const double value = (static_cast<double>(hash % 2001) - 1000) / 1000;
-      return std::ldexp(value, static_cast<int>((k / 32 + m) % 7) * 9 - 27);
+      // The last block's are too small for a quantised one.
+      const bool last = p.k - k <= 32 && p.activation != DataType::f16;
+      return std::ldexp(value, last ? -101 : static_cast<int>((k / 32 + m) % 7) * 9 - 27);
     };
     const auto report = kquant::quantise({.problem = {.input = p.activation, .k = p.k, .m = r.m},
                                           .target = r.target,
@@ -70,28 +72,44 @@ Judged run_kquant(const Request& r, const templates::Problem& p, const templates
   return judged(report->run.distinct_faults != 0, report->reason());
 }
 
-/// Ordinary values, and others for kernels that look at their sums and compute those that are not finite
-/// again: activations so large that a fast way's intermediate sums overflow, and one that is infinite.
+/// Ordinary values; some that are not finite; and, for kernels that look at their sums and compute those that
+/// are not finite again, activations so large that a fast way's intermediate sums overflow.
 std::vector<oracle::Values> inputs_of(const templates::Problem& p, const templates::Config& c,
                                       std::int64_t m) {
-  std::vector<oracle::Values> list{oracle::random_values(1)};
-  if (c.path != Path::skinny && c.path != Path::decode) return list;
-  const auto ordinary = list.front();
-  if (p.activation == DataType::bf16) {
-    oracle::Values huge = ordinary;
-    huge.activations = [ordinary](std::int64_t row, std::span<double> out) {
-      ordinary.activations(row, out);
-      for (double& x : out) x = std::ldexp(x, 121);
-    };
-    list.push_back(huge);
-  }
-  oracle::Values infinite = ordinary;
-  infinite.activations = [ordinary, m](std::int64_t row, std::span<double> out) {
+  const oracle::Values ordinary = oracle::random_values(1);
+  oracle::Values special = ordinary;
+  special.activations = [ordinary, m](std::int64_t row, std::span<double> out) {
     ordinary.activations(row, out);
     if (row == m / 2) out[out.size() / 3] = std::numeric_limits<double>::infinity();
+    if (row == m / 4 && row != m / 2) out[out.size() / 2] = std::numeric_limits<double>::quiet_NaN();
   };
-  list.push_back(infinite);
+  std::vector<oracle::Values> list{ordinary, special};
+  const bool looks = c.path == Path::skinny || c.path == Path::decode;
+  if (!looks || p.activation != DataType::bf16) return list;
+  oracle::Values huge = ordinary;
+  huge.activations = [ordinary](std::int64_t row, std::span<double> out) {
+    ordinary.activations(row, out);
+    for (double& x : out) x = std::ldexp(x, 121);
+  };
+  list.push_back(huge);
   return list;
+}
+
+Judged run_one(const Request& r, unsigned stage, std::span<const std::uint8_t> code_object) {
+  const auto report = run_object(code_object, r, {}, stage);
+  if (!report) return judged(true, report.error().message);
+  bool faulty = report->run.distinct_faults != 0;
+  for (const StageReport& later : report->later) faulty = faulty || later.run.distinct_faults != 0;
+  return judged(faulty, report->reason());
+}
+
+/// A few workgroups of many: what they compute of their number, by division, is easy for small ones.
+Request far_away(Request r) {
+  constexpr std::int64_t times = 61;
+  r.m *= times;
+  for (std::int64_t& rows : r.group_rows) rows *= times;
+  r.sample = 6;
+  return r;
 }
 
 Judged run_common(Request r, const templates::Config& c, unsigned stage,
@@ -101,13 +119,11 @@ Judged run_common(Request r, const templates::Config& c, unsigned stage,
   r.sim.max_instructions_per_wave = watchdog;
   for (const oracle::Values& values : inputs_of(r.problem, c, r.m)) {
     r.values = values;
-    const auto report = run_object(code_object, r, {}, stage);
-    if (!report) return judged(true, report.error().message);
-    bool faulty = report->run.distinct_faults != 0;
-    for (const StageReport& later : report->later) faulty = faulty || later.run.distinct_faults != 0;
-    if (Judged j = judged(faulty, report->reason()); j.first != Outcome::right) return j;
+    if (Judged j = run_one(r, stage, code_object); j.first != Judgement::right) return j;
   }
-  return judged(false, {});
+  r.values = oracle::random_values(2);
+  const bool reads_its_place = (c.path == Path::mfma || c.path == Path::decode) && c.split_k == 1;
+  return reads_its_place ? run_one(far_away(r), stage, code_object) : judged(false, {});
 }
 
 Request small(Operation op, std::string target, std::int64_t n, std::int64_t k, std::int64_t m) {
@@ -183,9 +199,9 @@ void add_skinny(std::vector<Request>& list) {
   };
   // More rows than a tile has, and the last tile not full.
   for (const Form& f :
-       {Form{"gfx1151", 3, 3104, "skinny 1x2 waves 1 depth 1 unroll 1 occupancy 0 techniques 11111",
+       {Form{"gfx1151", 3, 3104, "skinny 2x2 waves 1 depth 1 unroll 1 occupancy 0 techniques 11111",
              DataType::bf16, ZeroPoints::symmetric},
-        Form{"gfx1151", 3, 416, "skinny 2x1 waves 1 depth 1 unroll 1 occupancy 0 techniques 11111",
+        Form{"gfx1151", 3, 416, "skinny 2x2 waves 1 depth 1 unroll 1 occupancy 0 techniques 11111",
              DataType::f16, ZeroPoints::packed},
         Form{"gfx1201", 3, 4384, "skinny 2x4 waves 2 depth 1 unroll 1 occupancy 0 techniques 11111",
              DataType::bf16, ZeroPoints::packed},
@@ -212,7 +228,7 @@ void add_kquant(std::vector<Request>& list) {
                         Form{"gfx1151", GgufType::q5_k, 3, 1280, 1, DataType::f32},
                         Form{"gfx1201", GgufType::q6_k, 3, 1792, 1, DataType::f16},
                         Form{"gfx1201", GgufType::q8_0, 3, 1312, 3, DataType::bf16},
-                        Form{"gfx942", GgufType::q4_0, 5, 1056, 2, DataType::f16}}) {
+                        Form{"gfx942", GgufType::q4_0, 5, 1056, 2, DataType::f32}}) {
     Request r = small(Operation::kquant, f.target, f.n, f.k, f.m);
     r.problem.weight_type = f.type;
     r.problem.activation = f.activation;
@@ -230,30 +246,41 @@ void add_cdna(std::vector<Request>& list) {
   };
   const auto config = [](const char* text) { return *templates::parse_config(text); };
   const auto nothing = [](Request&) {};
-  // Several tiles of rows and of columns, the last ones not full.
-  add(Operation::w4a16, "gfx942", 200, 256, 40, nothing);
-  add(Operation::w4a16, "gfx950", 205, 256, 40, [](Request& r) {
+  // More tiles than XCDs, and no multiple of them; the last of each row and column not full.
+  constexpr const char* tile =
+      "mfma 32x64x128 waves 1x2 depth 1 unroll 1 lds 1 occupancy 4 split 1 techniques 11111";
+  constexpr const char* slices =
+      "mfma 32x64x128 waves 1x2 depth 1 unroll 1 lds 1 occupancy 4 split 2 techniques 11111";
+  constexpr const char* dma =
+      "mfma 32x64x128 waves 1x2 depth 1 unroll 1 lds 2 occupancy 4 split 1 techniques 11111 lds-dma";
+  add(Operation::w4a16, "gfx942", 200, 256, 100, nothing);
+  add(Operation::w4a16, "gfx950", 205, 256, 100, [](Request& r) {
     r.problem.activation = DataType::f16;
     r.problem.zero_points = ZeroPoints::packed;
     r.problem.bias = true;
   });
-  add(Operation::int4_gemm, "gfx942", 200, 384, 70, nothing);
-  add(Operation::int4_gemm, "gfx950", 200, 384, 70,
-      [](Request& r) { r.problem.zero_points = ZeroPoints::additive; });
-  add(Operation::int4_gemm, "gfx942", 40, 256, 33, [](Request& r) { r.problem.batch = 2; });
-  add(Operation::int4_gemm, "gfx942", 300, 512, 40, [&](Request& r) {
-    r.config = config("mfma 32x64x128 waves 1x2 depth 1 unroll 1 lds 1 occupancy 4 split 2 techniques 11111");
+  add(Operation::int4_gemm, "gfx942", 200, 384, 70, [&](Request& r) { r.config = config(tile); });
+  add(Operation::int4_gemm, "gfx950", 200, 384, 70, [&](Request& r) {
+    r.problem.zero_points = ZeroPoints::additive;
+    r.config = config(dma);
   });
-  add(Operation::int4_gemm, "gfx942", 40, 256, 20, nothing);
-  add(Operation::int4_gemm, "gfx950", 40, 512, 20,
-      [](Request& r) { r.problem.zero_points = ZeroPoints::additive; });
-  add(Operation::int4_grouped, "gfx942", 40, 256, 150, [](Request& r) {
+  add(Operation::int4_gemm, "gfx942", 200, 256, 70, [&](Request& r) {
+    r.problem.batch = 2;
+    r.config = config(tile);
+  });
+  add(Operation::int4_gemm, "gfx942", 300, 512, 40, [&](Request& r) { r.config = config(slices); });
+  add(Operation::int4_grouped, "gfx942", 200, 256, 150, [&](Request& r) {
     r.problem.groups = 3;
     r.group_rows = {40, 0, 110};
+    r.config = config(tile);
   });
-  add(Operation::int4_grouped, "gfx950", 40, 256, 9, [](Request& r) {
+  add(Operation::int4_gemm, "gfx942", 200, 1536, 20, nothing);
+  add(Operation::int4_gemm, "gfx950", 200, 2048, 20,
+      [](Request& r) { r.problem.zero_points = ZeroPoints::additive; });
+  add(Operation::int4_gemm, "gfx942", 200, 1024, 33, [](Request& r) { r.problem.batch = 2; });
+  add(Operation::int4_grouped, "gfx950", 200, 1024, 50, [](Request& r) {
     r.problem.groups = 3;
-    r.group_rows = {4, 0, 5};
+    r.group_rows = {20, 0, 30};
   });
 }
 
@@ -279,6 +306,7 @@ Result<std::vector<Subject>> subjects(const Request& request) {
     s.assembly = std::move(kernel->assembly);
     s.target = target;
     s.problem = kernel->problem;
+    s.exact_descriptors = kernel->config.techniques.exact_descriptors;
     s.run = [request, problem = kernel->problem, config = kernel->config,
              stage](std::span<const std::uint8_t> code_object) {
       return problem.op == Operation::kquant ? run_kquant(request, problem, config, stage, code_object)

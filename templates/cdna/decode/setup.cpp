@@ -100,8 +100,9 @@ void Emitter::find_place() {
 }
 
 void Emitter::descriptors() {
-  const auto tensor = [&](const char* name, const Operand& rows, std::int64_t stride, std::int64_t bytes) {
-    return RowTensor{name, pointers_[static_cast<std::size_t>(argument(name))], rows, stride, bytes};
+  const auto tensor = [&](const char* name, const Operand& rows, std::int64_t stride, std::int64_t bytes,
+                          std::int64_t count = 0) {
+    return RowTensor{name, pointers_[static_cast<std::size_t>(argument(name))], rows, stride, bytes, count};
   };
   // Weights first: their loads are what the launch waits for.
   weight_desc_ = exact_descriptor(b_, tensor("weights", place_.column_end, p_.weight_stride * 4, p_.k / 2),
@@ -122,17 +123,18 @@ void Emitter::descriptors() {
   }
   const Operand column_bytes = b_.sgpr("scale_column");
   b_.emit(s_mul_i32, {column_bytes}, {n0_, imm(scale_bytes())});
-  Operand row = imm(0), rows = imm(groups);
-  if (place_.set.is_reg()) {
+  Operand row = imm(0);
+  const bool sets = place_.set.is_reg();
+  if (sets) {
     row = b_.sgpr("scale_row0");
-    rows = b_.sgpr("scale_rows");
     b_.emit(s_mul_i32, {row}, {place_.set, imm(groups)});
-    b_.emit(s_add_u32, {rows}, {row, imm(groups)});
   }
-  scale_desc_ = exact_descriptor(b_, tensor("scales", rows, stride, p_.n * scale_bytes()), row, column_bytes);
+  const Operand rows = sets ? Operand{} : imm(groups);
+  scale_desc_ =
+      exact_descriptor(b_, tensor("scales", rows, stride, p_.n * scale_bytes(), groups), row, column_bytes);
   if (has_zeros())
-    zero_desc_ =
-        exact_descriptor(b_, tensor("zero_points", rows, stride, p_.n * scale_bytes()), row, column_bytes);
+    zero_desc_ = exact_descriptor(b_, tensor("zero_points", rows, stride, p_.n * scale_bytes(), groups), row,
+                                  column_bytes);
 }
 
 void Emitter::lane_ids() {

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
-// The judges judged: a sample of the mutants of the flagship tile, and what makes a mutant. The whole
+// The judges judged: a sample of the mutants of every kind of kernel, and what makes a mutant. The whole
 // list is `wavejit mutate`.
 #include <algorithm>
 #include <catch2/catch.hpp>
+#include <set>
+#include <string>
 
 #include "tests/harness/catch.hpp"
 #include "tests/harness/mutation.hpp"
@@ -35,34 +37,31 @@ TEST_CASE("mutants change one line each", "[harness][mutation]") {
   CHECK(grown->after.find("260") != std::string::npos);  // 0x100 and one 4-byte word
 }
 
-TEST_CASE("checker, simulator and oracle catch a sample of the flagship's mutants",
+TEST_CASE("checker, simulator and oracle catch a sample of every kind of kernel's mutants",
           "[harness][mutation][slow]") {
-  struct Case {
-    unsigned buffers;
-    bool all_arguments;  // f16 with zero points and a bias; else bf16 without either
-  };
-  for (const Case& c : {Case{1, false}, Case{2, false}, Case{2, true}}) {
-    harness::MutationRequest request;
-    request.run.problem.n = 72;
-    request.run.problem.k = 128;
-    request.run.problem.group = 32;
-    request.run.m = 130;
-    if (c.all_arguments) {
-      request.run.problem.activation = templates::DataType::f16;
-      request.run.problem.zero_points = templates::ZeroPoints::packed;
-      request.run.problem.bias = true;
-    }
-    templates::Config config = harness::tile(128, 64, 32);
-    config.lds_buffers = c.buffers;
-    request.run.config = config;
-    request.every = 7;
-    const auto score = harness::mutation_score(request);
-    REQUIRE(score);
-    CHECK(score->total > 15);
-    for (const harness::Survivor& s : score->survivors) {
-      INFO(name(s.mutant.kind) << " line " << s.mutant.line << ": " << s.mutant.before << " -> "
-                               << s.mutant.after);
-      CHECK_FALSE(s.explanation.empty());
+  constexpr std::size_t every = 151;
+  harness::MutationScore score;
+  std::set<std::string> kinds;
+  std::size_t first = 0;
+  for (const harness::Request& request : harness::standard_problems()) {
+    const auto subjects = harness::subjects(request);
+    REQUIRE(subjects);
+    for (const harness::Subject& subject : *subjects) {
+      kinds.insert(subject.kind.substr(0, subject.kind.rfind(' ')));
+      INFO(subject.kind << ": " << subject.config);
+      const auto one = harness::mutation_score(subject, first, every);
+      INFO((one ? std::string() : one.error().message));
+      REQUIRE(one);
+      score.add(*one);
+      first = (first + 40) % every;  // another place of every kernel
     }
   }
+  CHECK(kinds == std::set<std::string>{"tile", "skinny", "K-quant", "quantiser", "mfma", "batched mfma",
+                                       "grouped mfma", "reduce", "decode", "batched decode",
+                                       "grouped decode"});
+  CHECK(score.total > 80);
+  for (const harness::Survivor& s : score.survivors)
+    UNSCOPED_INFO(s.kind << " " << name(s.mutant.kind) << " line " << s.mutant.line << ": " << s.mutant.before
+                         << " -> " << s.mutant.after);
+  CHECK(score.score() >= 0.97);
 }
