@@ -10,7 +10,10 @@
 #include <llvm/MC/MCStreamer.h>
 #include <llvm/Support/MemoryBuffer.h>
 #include <llvm/Support/SourceMgr.h>
+#include <llvm/Support/YAMLTraits.h>
 #include <llvm/Support/raw_ostream.h>
+
+#include <algorithm>
 
 #include "generator/lower/encodable.hpp"
 #include "generator/lower/lower.hpp"
@@ -24,12 +27,14 @@ class Diagnostics {
  public:
   void attach(llvm::SourceMgr& sources) { sources.setDiagHandler(&Diagnostics::handle, this); }
   void add(const llvm::SMDiagnostic& diagnostic) {
+    add(diagnostic, diagnostic.getLineNo(), diagnostic.getColumnNo());
+  }
+  void add(const llvm::SMDiagnostic& diagnostic, int line, int column) {
     if (diagnostic.getKind() != llvm::SourceMgr::DK_Error) return;
     constexpr std::size_t enough = 20;
     if (++count_ > enough) return;
     if (!text_.empty()) text_ += '\n';
-    text_ += std::to_string(diagnostic.getLineNo()) + ':' + std::to_string(diagnostic.getColumnNo() + 1) +
-             ": " + diagnostic.getMessage().str();
+    text_ += std::to_string(line) + ':' + std::to_string(column + 1) + ": " + diagnostic.getMessage().str();
   }
   [[nodiscard]] bool any() const { return count_ > 0; }
   [[nodiscard]] std::string text() const { return text_; }
@@ -41,6 +46,27 @@ class Diagnostics {
   std::string text_;
   std::size_t count_ = 0;
 };
+
+/// Reads the metadata's YAML as LLVM will once more, which writes its complaints to the process's stderr.
+void check_metadata(std::string_view text, Diagnostics& diagnostics) {
+  constexpr std::string_view begin = ".amdgpu_metadata", end = ".end_amdgpu_metadata";
+  const std::size_t first = text.find(begin), last = text.find(end);
+  if (first == std::string_view::npos || last == std::string_view::npos || last < first) return;
+  const std::string_view metadata = text.substr(first + begin.size(), last - first - begin.size());
+  struct Place {
+    Diagnostics& diagnostics;
+    int line;
+  } place{diagnostics, static_cast<int>(std::ranges::count(text.substr(0, first), '\n'))};
+  llvm::yaml::Input input(
+      llvm::StringRef(metadata.data(), metadata.size()), nullptr,
+      [](const llvm::SMDiagnostic& d, void* to) {
+        auto& at = *static_cast<Place*>(to);
+        at.diagnostics.add(llvm::SMDiagnostic(d.getFilename(), d.getKind(), d.getMessage()),
+                           at.line + d.getLineNo(), d.getColumnNo());
+      },
+      &place);
+  if (input.setCurrentDocument()) input.nextDocument();
+}
 
 /// LLVM's encoder for instructions that it can take; of others it says so.
 class CheckedEncoder final : public llvm::MCCodeEmitter {
@@ -118,6 +144,8 @@ class Assembler {
 
   Result<void> run(llvm::MCStreamer& streamer) {
     if (auto ok = check_text(text_); !ok) return ok;
+    check_metadata(text_, diagnostics_);
+    if (diagnostics_.any()) return fail(ErrorCode::assembler, diagnostics_.text());
     const std::unique_ptr<llvm::MCAsmParser> parser(
         llvm::createMCAsmParser(sources_, context_, streamer, *m_.asm_info));
     const std::unique_ptr<llvm::MCTargetAsmParser> target_parser(

@@ -75,8 +75,3 @@ Verdict judge_gguf(std::span<const std::uint8_t> bytes) {
 }
 
 }  // namespace wavejit::test
-
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  if (wavejit::test::judge_gguf({data, size}) == wavejit::test::Verdict::broken) std::abort();
-  return 0;
-}

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT
+#include <unistd.h>
+
 #include <catch2/catch.hpp>
+#include <cstdio>
 #include <thread>
 
 #include "tests/generator/lower/text_kernel.hpp"
@@ -25,6 +28,24 @@ TEST_CASE("every mistake of a file is reported, one a line", "[lower]") {
   const std::string message = error_of("v_bad v0\ns_nop 0\ns_bad s0\n");
   CHECK(message.starts_with("1:1: "));
   CHECK(message.find("\n3:1: ") != std::string::npos);
+}
+
+TEST_CASE("metadata that is no YAML is refused at its line, and nothing is printed", "[lower]") {
+  // LLVM reads metadata where it would write the complaint to this process's stderr.
+  std::FILE* const file = std::tmpfile();
+  REQUIRE(file != nullptr);
+  std::fflush(stderr);
+  const int kept = ::dup(2);
+  ::dup2(::fileno(file), 2);
+  const std::string message =
+      error_of("\ts_endpgm\n\t.amdgpu_metadata\n---\na: 1\n\tb: 2\n...\n\t.end_amdgpu_metadata\n");
+  std::fflush(stderr);
+  ::dup2(kept, 2);
+  ::close(kept);
+  CHECK(message.starts_with("5:1: "));
+  CHECK(message.find("tab") != std::string::npos);
+  CHECK(::lseek(::fileno(file), 0, SEEK_END) == 0);
+  std::fclose(file);
 }
 
 TEST_CASE("an instruction of another GPU is refused", "[lower]") {
