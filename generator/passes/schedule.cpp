@@ -155,10 +155,10 @@ class BlockScheduler {
   void forget_changes(std::uint32_t unit);
   void issue(std::uint32_t i);
   [[nodiscard]] Accesses reads(std::uint32_t i) const {
-    return {&plan_.accesses[plan_.reads_begin[i]], plan_.writes_begin[i] - plan_.reads_begin[i]};
+    return {plan_.accesses.data() + plan_.reads_begin[i], plan_.writes_begin[i] - plan_.reads_begin[i]};
   }
   [[nodiscard]] Accesses writes(std::uint32_t i) const {
-    return {&plan_.accesses[plan_.writes_begin[i]], plan_.reads_begin[i + 1] - plan_.writes_begin[i]};
+    return {plan_.accesses.data() + plan_.writes_begin[i], plan_.reads_begin[i + 1] - plan_.writes_begin[i]};
   }
   [[nodiscard]] bool runs_beside_valu(std::uint32_t i) const {
     return block_.insts[i].mi.pipe() == Pipe::matrix && !kernel_.target->timing.matrix_holds_valu;

@@ -5,8 +5,10 @@
 // would test nothing.
 #include <algorithm>
 #include <catch2/catch.hpp>
+#include <cstdlib>
 #include <iterator>
 #include <random>
+#include <string>
 
 #include "tests/fuzz/targets.hpp"
 
@@ -67,4 +69,28 @@ TEST_CASE("seeds of every target are taken, mutants are taken or refused without
       target.take(std::span(seed).first(random() % seed.size()));
     }
   }
+}
+
+// By hand: WAVEJIT_FUZZ=bundle WAVEJIT_FUZZ_RUNS=100000 tests_fuzz "[many]"; without sanitizers it is quick.
+TEST_CASE("as many mutants of a target as asked for", "[.][many]") {
+  const char* name = std::getenv("WAVEJIT_FUZZ");
+  const char* runs = std::getenv("WAVEJIT_FUZZ_RUNS");
+  REQUIRE((name != nullptr && runs != nullptr));
+  const FuzzTarget* target = find_fuzz_target(name);
+  REQUIRE(target != nullptr);
+  const std::vector<Bytes> seeds = target->seeds();
+  std::mt19937_64 random(std::random_device{}());
+  unsigned long taken = 0;
+  const unsigned long all = std::stoul(runs);
+  for (unsigned long i = 0; i < all; ++i) {
+    Bytes bytes = seeds[random() % seeds.size()];
+    if (target->name == "words") {  // one or two of noise, behind the byte that picks the target
+      bytes.resize(9);
+      for (std::size_t b = 1; b < bytes.size(); ++b) bytes[b] = static_cast<std::uint8_t>(random());
+    } else {
+      bytes = mutate(std::move(bytes), random);
+    }
+    taken += target->take(bytes) ? 1 : 0;
+  }
+  WARN(name << ": " << all << " mutants, " << taken << " taken, " << all - taken << " refused");
 }

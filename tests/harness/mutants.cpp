@@ -84,7 +84,7 @@ class Maker {
       if (m.starts_with("s_wait_") && m != "s_wait_alu") split_wait();
       if (m.starts_with("s_barrier")) removed(MutationKind::barrier_dropped);
       if (m == "s_nop" || m == "s_waitcnt_depctr" || m == "s_wait_alu") removed(MutationKind::nop_dropped);
-      if (m.starts_with("ds_load") || m.starts_with("ds_store")) lds_offset();
+      if (is_one_of(m, {"ds_load", "ds_store", "ds_read", "ds_write"})) lds_offset();
       if (is_one_of(m, {"buffer_load", "buffer_store", "global_load", "global_store"})) memory_offset(m);
       if (m == "v_lshrrev_b32") shift();
       if (m == "v_dot2_bf16_bf16") half();
