@@ -10,42 +10,10 @@
 #include <random>
 #include <string>
 
+#include "tests/fuzz/edits.hpp"
 #include "tests/fuzz/targets.hpp"
 
 using namespace wavejit::test;
-
-namespace {
-
-/// One to four edits: a bit, a byte, a word of a length or an offset, a copied run, a cut.
-Bytes mutate(Bytes bytes, std::mt19937_64& random) {
-  const auto below = [&](std::size_t n) { return static_cast<std::size_t>(random() % n); };
-  for (std::size_t edits = 1 + below(4); edits > 0 && bytes.size() > 16; --edits) {
-    const std::size_t at = below(bytes.size() - 8);
-    switch (below(5)) {
-      case 0:
-        bytes[at] ^= static_cast<std::uint8_t>(1U << below(8));
-        break;
-      case 1:
-        bytes[at] = static_cast<std::uint8_t>(random());
-        break;
-      case 2:
-        for (std::size_t i = 0; i < 4; ++i) bytes[at + i] = random() % 2 == 0 ? 0xFF : 0;
-        break;
-      case 3: {
-        const std::size_t from = below(bytes.size() - 8);
-        std::copy_n(bytes.begin() + static_cast<std::ptrdiff_t>(from), 8,
-                    bytes.begin() + static_cast<std::ptrdiff_t>(at));
-        break;
-      }
-      default:
-        bytes.resize(random() % 8 == 0 ? at : bytes.size());
-        break;
-    }
-  }
-  return bytes;
-}
-
-}  // namespace
 
 TEST_CASE("seeds of every target are taken, mutants are taken or refused without a crash", "[fuzz]") {
   for (const FuzzTarget& target : fuzz_targets()) {
@@ -58,7 +26,7 @@ TEST_CASE("seeds of every target are taken, mutants are taken or refused without
     std::mt19937_64 random(20261130);
     unsigned taken = 0, refused = 0;
     for (unsigned i = 0; i < 150; ++i)
-      (target.take(mutate(seeds[random() % seeds.size()], random)) ? taken : refused) += 1;
+      (target.take(edited(seeds[random() % seeds.size()], random)) ? taken : refused) += 1;
     CHECK(taken > 0);
     CHECK(refused > 0);
     for (unsigned i = 0; i < 50; ++i) {
@@ -88,7 +56,7 @@ TEST_CASE("as many mutants of a target as asked for", "[.][many]") {
       bytes.resize(9);
       for (std::size_t b = 1; b < bytes.size(); ++b) bytes[b] = static_cast<std::uint8_t>(random());
     } else {
-      bytes = mutate(std::move(bytes), random);
+      bytes = edited(std::move(bytes), random);
     }
     taken += target->take(bytes) ? 1 : 0;
   }

@@ -9,6 +9,7 @@
 #include <random>
 #include <vector>
 
+#include "tests/fuzz/edits.hpp"
 #include "tests/fuzz/gguf/gguf_fuzzer.hpp"
 
 using wavejit::test::judge_gguf;
@@ -25,38 +26,6 @@ std::map<std::string, Bytes> corpus() {
   }
   REQUIRE(files.size() >= 8);
   return files;
-}
-
-/// One to four edits: a bit, a byte, a count or length of 64 bits, a copied run, a cut.
-Bytes mutate(Bytes bytes, std::mt19937_64& random) {
-  constexpr std::uint64_t numbers[] = {0,          1,          3,          5,          13,
-                                       31,         1ULL << 31, 1ULL << 32, 1ULL << 40, 1ULL << 61,
-                                       1ULL << 62, 1ULL << 63, ~0ULL,      ~0ULL - 31};
-  const auto below = [&](std::size_t n) { return static_cast<std::size_t>(random() % n); };
-  for (std::size_t edits = 1 + below(4); edits > 0 && bytes.size() > 16; --edits) {
-    const std::size_t at = below(bytes.size() - 8);
-    switch (below(5)) {
-      case 0:
-        bytes[at] ^= static_cast<std::uint8_t>(1U << below(8));
-        break;
-      case 1:
-        bytes[at] = static_cast<std::uint8_t>(random());
-        break;
-      case 2: {
-        const std::uint64_t number = numbers[below(std::size(numbers))];
-        __builtin_memcpy(bytes.data() + at, &number, 1ULL << below(4));
-        break;
-      }
-      case 3:
-        std::copy_n(bytes.begin() + static_cast<std::ptrdiff_t>(below(bytes.size() - 8)), 8,
-                    bytes.begin() + static_cast<std::ptrdiff_t>(at));
-        break;
-      default:
-        bytes.resize(random() % 8 == 0 ? at : bytes.size());
-        break;
-    }
-  }
-  return bytes;
 }
 
 }  // namespace
@@ -86,7 +55,7 @@ TEST_CASE("mutated GGUF files are refused or hold", "[gguf][fuzz]") {
     auto it = files.begin();
     std::advance(it, static_cast<std::ptrdiff_t>(random() % files.size()));
     INFO(it->first << ", mutation " << i);
-    const Verdict v = judge_gguf(mutate(it->second, random));
+    const Verdict v = judge_gguf(wavejit::test::edited(it->second, random));
     REQUIRE(v != Verdict::broken);
     (v == Verdict::read ? read : refused) += 1;
   }
