@@ -160,9 +160,9 @@ void Emitter::loop(Pass& pass, std::int64_t trips, Dequantiser* exact) {
 /// full, then one of 256 with idle lanes. The latter are loaded before the loop, where they wait for nobody;
 /// but after it where many activations would fill the registers. Exact results are rare and need not be
 /// quick, but their code should be short: a loop in stretches of 256. Each wave decides alone whether to
-/// compute again, so it must take the same elements as before.
+/// compute again, so one of several must take the same elements as before.
 void Emitter::passes(Dequantiser* exact) {
-  constexpr unsigned widest = 4;
+  const unsigned widest = exact != nullptr && c_.waves == 1 ? 1 : 4;
   const std::int64_t longest = std::int64_t{256} * widest * c_.waves, trips = p_.k / longest;
   const bool early = c_.bm <= 2 && exact == nullptr;
   std::vector<std::unique_ptr<Pass>> rest;
