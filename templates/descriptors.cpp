@@ -79,10 +79,9 @@ isa::Operand exact_descriptor(ir::Builder& b, const RowTensor& t, const isa::Ope
       .emit(s_addc_u32, {d.slice(1)}, {t.base.slice(1), small ? imm(0) : wide.slice(1)});
   const std::int64_t from_here = t.count == 0 ? 0 : (t.count - 1) * t.stride + t.row_bytes;
   if (counted || (t.count != 0 && from_here <= record_limit)) {
-    if (counted)
-      constant_records(b, t, all, wide, d.slice(2));
-    else
-      constant_records(b, t, from_here, column_bytes.is_reg() ? column_bytes : imm(0), d.slice(2));
+    // Behind the tensor's first row, or behind the descriptor's.
+    const isa::Operand taken = counted ? wide : column_bytes.is_reg() ? column_bytes : imm(0);
+    constant_records(b, t, counted ? all : from_here, taken, d.slice(2));
     finish(b, d, t.name);
     return d;
   }

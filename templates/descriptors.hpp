@@ -16,7 +16,8 @@ struct RowTensor {
   isa::Operand rows;           ///< SGPR or constant: number of rows
   std::int64_t stride = 0;     ///< bytes between rows
   std::int64_t row_bytes = 0;  ///< bytes of a row that belong to the tensor
-  std::int64_t count = 0;      ///< rows from `row` on where that is a constant: `rows` is not read then
+  std::int64_t count =
+      0;  ///< rows from `row` on where that is a constant and `rows` is none; else 0 or not read
 };
 
 /// A descriptor of rows [row, rows): base = tensor.base + row * stride + column_bytes,

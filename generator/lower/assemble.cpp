@@ -47,10 +47,20 @@ class Diagnostics {
   std::size_t count_ = 0;
 };
 
+/// Where the line begins that holds `directive` and nothing else; npos without one.
+std::size_t line_of(std::string_view text, std::string_view directive) {
+  for (std::size_t at = text.find(directive); at != std::string_view::npos;
+       at = text.find(directive, at + 1)) {
+    const std::size_t before = text.find_last_not_of(" \t", at == 0 ? std::string_view::npos : at - 1);
+    if (at == 0 || before == std::string_view::npos || text[before] == '\n') return at;
+  }
+  return std::string_view::npos;
+}
+
 /// Reads the metadata's YAML as LLVM will once more, which writes its complaints to the process's stderr.
 void check_metadata(std::string_view text, Diagnostics& diagnostics) {
   constexpr std::string_view begin = ".amdgpu_metadata", end = ".end_amdgpu_metadata";
-  const std::size_t first = text.find(begin), last = text.find(end);
+  const std::size_t first = line_of(text, begin), last = line_of(text, end);
   if (first == std::string_view::npos || last == std::string_view::npos || last < first) return;
   const std::string_view metadata = text.substr(first + begin.size(), last - first - begin.size());
   struct Place {

@@ -160,8 +160,6 @@ bool take_structs(std::span<const std::uint8_t> bytes) {
   copy_front(request, bytes);
   copy_front(sizes.struct_size, bytes);
   // A struct has as many bytes as it says: larger ones end in memory that is not there.
-  for (std::size_t* size : {&problem.struct_size, &arguments.struct_size})
-    *size = std::min(*size, std::max(sizeof problem, sizeof arguments));
   problem.struct_size = std::min(problem.struct_size, sizeof problem);
   arguments.struct_size = std::min(arguments.struct_size, sizeof arguments);
   request.struct_size = std::min(request.struct_size, sizeof request);

@@ -48,6 +48,15 @@ TEST_CASE("metadata that is no YAML is refused at its line, and nothing is print
   std::fclose(file);
 }
 
+TEST_CASE("a comment that names the metadata's directive is a comment", "[lower]") {
+  const target::Target& target = test::table("gfx1151");
+  const std::string text = test::kernel_text("k", "\ts_endpgm ; before .amdgpu_metadata: no [YAML\n", target);
+  CHECK(lower::assemble(text, target));
+  CHECK(lower::assemble(text + "\t.amdgpu_metadata\n---\namdhsa.version:\n  - 1\n  - 2\namdhsa.kernels: "
+                               "[]\n...\n\t.end_amdgpu_metadata\n",
+                        target));
+}
+
 TEST_CASE("an instruction of another GPU is refused", "[lower]") {
   CHECK(error_of("ds_read_b128 v[0:3], v4 gds offset0:1\n").starts_with("1:"));
   CHECK(error_of("v_mfma_f32_32x32x8_bf16_1k a[0:15], v[0:1], v[2:3], a[0:15]\n").starts_with("1:1: "));
